@@ -1,0 +1,91 @@
+import type { Observable } from 'rxjs';
+import type { Datatype } from '../tensors/datatype.ts';
+import type { Shape } from '../tensors/shape.ts';
+import type { Tensors } from '../tensors/tensor.ts';
+import type { InferError } from './error.ts';
+import type { InstanceKind, ModelSpec } from './model-spec.ts';
+import type { Parameters } from './parameters.ts';
+import type { InferRequest } from './request.ts';
+
+/** Where a model version lies on disk. All paths are absolute. */
+export interface ModelFiles {
+  readonly modelName: string;
+  readonly modelDirectory: string;
+  readonly versionDirectory: string;
+  /** `default_model_filename` inside the version directory; `''` for a backend without files. */
+  readonly modelFile: string;
+}
+
+export interface SignatureTensor {
+  readonly name: string;
+  readonly datatype: Datatype;
+  /** As the model itself has it, batch dimension included; −1 for any size. */
+  readonly shape: Shape;
+}
+
+/** What the model's own file says. */
+export interface ModelSignature {
+  readonly inputs: readonly SignatureTensor[];
+  readonly outputs: readonly SignatureTensor[];
+}
+
+/** Where one instance is to run. */
+export interface Placement {
+  /** `M_0`, `M_0_1`: the group's name and the instance's number. */
+  readonly name: string;
+  readonly kind: InstanceKind;
+  /** The GPU's number; 0 elsewhere. */
+  readonly device: number;
+}
+
+/** Runs models of one kind. */
+export interface Backend {
+  readonly name: string;
+  /** Whether a model must have a file in its version directory. */
+  readonly needsModelFile: boolean;
+  /** Reads the model's own inputs and outputs; undefined when only the config knows them. Rejects with an InferError. */
+  describe(files: ModelFiles): Promise<ModelSignature | undefined>;
+  /**
+   * One life of an instance: emits it once, when it is ready, and stays open while it lives. Errors when it cannot start or has died;
+   * unsubscribing ends it and frees what it holds.
+   */
+  open(files: ModelFiles, spec: ModelSpec, placement: Placement): Observable<Instance>;
+}
+
+export interface Instance {
+  /** Batches that it takes at once: more than one hides the way to a worker and back. */
+  readonly capacity: number;
+  /**
+   * Runs a batch. A part answers one of its requests; a decoupled model answers with many parts or none. Parts' tensors are valid during
+   * `next()`. An error fails every request of the batch that has had no last part. Unsubscribing cancels the batch.
+   */
+  run(batch: Batch): Observable<Part>;
+}
+
+export interface Batch {
+  /** Checked requests whose shapes are the model's own: after `reshape`, batch dimension included. */
+  readonly requests: readonly InferRequest[];
+  /** Rows of each request; 1 for a model without batch dimension. */
+  readonly rows: readonly number[];
+  readonly totalRows: number;
+  readonly times: BatchTimes;
+}
+
+/** Written by the instance, in milliseconds of `performance.now()`; what it leaves at 0 counts as no time. */
+export interface BatchTimes {
+  /** The inputs are where the model reads them. */
+  inputEndMs: number;
+  /** The model has run. */
+  outputStartMs: number;
+}
+
+export interface Part {
+  /** Index in `Batch.requests`. */
+  readonly of: number;
+  /** Shapes are the model's own, batch dimension included. */
+  readonly outputs: Tensors;
+  readonly parameters: Parameters;
+  readonly isLast: boolean;
+  /** The request failed; the rest of the batch did not. Its outputs are empty. */
+  readonly error: InferError | undefined;
+}

@@ -1,0 +1,30 @@
+import type { Tensors } from '../tensors/tensor.ts';
+import type { Parameters } from './parameters.ts';
+
+export interface RequestedOutput {
+  readonly name: string;
+  /** How many of the highest values to answer with, as `value:index[:label]` strings (Triton's classification extension); 0 for the tensor itself. */
+  readonly classification: number;
+}
+
+/** One question to a model: plain data, without closures or sockets, so that it can cross a thread. */
+export interface InferRequest {
+  readonly modelName: string;
+  /** Decimal digits; `''` for the newest version that is ready. */
+  readonly modelVersion: string;
+  /** The client's own; `''` when it gave none. */
+  readonly id: string;
+  readonly inputs: Tensors;
+  /** Empty for every output of the model. */
+  readonly outputs: readonly RequestedOutput[];
+  /** What is not one of the reserved names below. */
+  readonly parameters: Parameters;
+  /** Correlation id; `0n` or `''` for none. */
+  readonly sequenceId: bigint | string;
+  readonly sequenceStart: boolean;
+  readonly sequenceEnd: boolean;
+  /** 1 is the most urgent; `0n` for the model's default. */
+  readonly priority: bigint;
+  /** Microseconds in the queue; `0n` for none. */
+  readonly timeoutMicroseconds: bigint;
+}
