@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { encodeBytesElements } from '../../src/streams/tensors/bytes-elements.ts';
+import { type Datatype, elementByteSize } from '../../src/streams/tensors/datatype.ts';
+import { elementCount, type Shape } from '../../src/streams/tensors/shape.ts';
+import { Tensor } from '../../src/streams/tensors/tensor.ts';
+
+export const datatypes: readonly Datatype[] = [
+  'BOOL',
+  'UINT8',
+  'UINT16',
+  'UINT32',
+  'UINT64',
+  'INT8',
+  'INT16',
+  'INT32',
+  'INT64',
+  'FP16',
+  'FP32',
+  'FP64',
+  'BYTES',
+  'BF16',
+];
+
+export const anyDatatype: fc.Arbitrary<Datatype> = fc.constantFrom(...datatypes);
+
+/** Up to three dimensions of up to four; scalars and empty tensors too. */
+export const anyShape: fc.Arbitrary<Shape> = fc.array(fc.nat(4), { maxLength: 3 });
+
+const elementBytes = (datatype: Datatype, count: number): fc.Arbitrary<Uint8Array> => {
+  if (datatype === 'BOOL') return fc.uint8Array({ minLength: count, maxLength: count, max: 1 });
+  if (datatype === 'BYTES') {
+    const element = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.string({ unit: 'binary', maxLength: 4 }));
+    return fc.array(element, { minLength: count, maxLength: count }).map(encodeBytesElements);
+  }
+  const size = count * elementByteSize(datatype);
+  return fc.uint8Array({ minLength: size, maxLength: size });
+};
+
+/** Any bits, at any offset of its buffer. */
+export const tensorOf = (datatype: Datatype, shape: Shape): fc.Arbitrary<Tensor> =>
+  fc.tuple(elementBytes(datatype, elementCount(shape)), fc.nat(9), fc.nat(3)).map(([bytes, before, after]) => {
+    const buffer = new Uint8Array(before + bytes.byteLength + after).fill(0xa5);
+    buffer.set(bytes, before);
+    return new Tensor(datatype, shape, buffer, before, before + bytes.byteLength);
+  });
+
+export const anyTensor: fc.Arbitrary<Tensor> = fc.tuple(anyDatatype, anyShape).chain(([datatype, shape]) => tensorOf(datatype, shape));

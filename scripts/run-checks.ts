@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { addCounts, type Counts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts } from './checks/counts.ts';
+import { pythonEnvironment } from './checks/python-environment.ts';
+
+// Every check of the project, one after the other, all of them even when one fails. `--require-python` makes it a failure that the Python
+// tests cannot run; without it they are left out, and the end says so.
+const root = join(import.meta.dirname, '..');
+const reports = join(root, '.cache', 'checks');
+const requiresPython = process.argv.includes('--require-python');
+
+interface Step {
+  readonly title: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where the step leaves its counts, and how to read them. */
+  readonly report?: { readonly file: string; readonly read: (text: string) => Counts };
+}
+
+const tool = (name: string): string => join(root, 'node_modules', '.bin', name);
+
+const vitest = (title: string, args: readonly string[]): Step => {
+  const file = join(reports, `${title}.json`);
+  return {
+    title,
+    command: tool('vitest'),
+    args: ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...args],
+    report: { file, read: vitestCounts },
+  };
+};
+
+const readCounts = ({ report }: Step): Counts | undefined => {
+  if (report === undefined) return undefined;
+  try {
+    return report.read(readFileSync(report.file, 'utf8'));
+  } catch {
+    return noCounts;
+  }
+};
+
+const run = (step: Step): Counts => {
+  console.log(`\n=== ${step.title}`);
+  const { status, error } = spawnSync(step.command, step.args, { cwd: root, stdio: 'inherit' });
+  if (error !== undefined) console.error(error.message);
+  return stepCounts(status, readCounts(step));
+};
+
+const pythonTests = (python: string): Step => {
+  const file = join(reports, 'python.xml');
+  return {
+    title: 'python',
+    command: python,
+    args: ['-m', 'pytest', join('test', 'python'), `--junit-xml=${file}`],
+    report: { file, read: pytestCounts },
+  };
+};
+
+rmSync(reports, { recursive: true, force: true });
+mkdirSync(reports, { recursive: true });
+
+const steps: Step[] = [
+  { title: 'lint', command: tool('biome'), args: ['ci', '--error-on-warnings', '.'] },
+  { title: 'types', command: tool('tsc'), args: ['--project', 'tsconfig.json'] },
+  vitest('gates', ['test/gates']),
+  vitest('tests', ['--exclude=test/gates/**']),
+];
+const ended: { readonly title: string; readonly counts: Counts }[] = steps.map((step) => ({ title: step.title, counts: run(step) }));
+
+console.log('\n=== python environment');
+const environment = pythonEnvironment();
+if ('python' in environment) ended.push({ title: 'python', counts: run(pythonTests(environment.python)) });
+else if (requiresPython) ended.push({ title: `python (${environment.missing})`, counts: stepCounts(1, undefined) });
+
+console.log('\n=== summary');
+for (const { title, counts } of ended) console.log(`${counts.failed === 0 ? 'ok    ' : 'FAILED'}  ${title}: ${countsLine(counts)}`);
+if ('missing' in environment && !requiresPython) {
+  console.log(`\n!!! THE PYTHON TESTS WERE LEFT OUT: ${environment.missing}.\n!!! Install Python 3 with its venv module to run them.\n`);
+}
+const total = ended.map(({ counts }) => counts).reduce(addCounts, noCounts);
+console.log(countsLine(total));
+process.exitCode = total.failed === 0 ? 0 : 1;

@@ -1,0 +1,37 @@
+import { type Flag, flagGroups } from './flag.ts';
+import { flags } from './flags.ts';
+import { supportNote } from './render-help.ts';
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+
+const renderRow = (flag: Flag): string => {
+  const name = code(`--${flag.name}`) + (flag.repeatable ? ' (R)' : '');
+  const meaning = [flag.description, supportNote(flag)].filter((part) => part !== '').join(' ');
+  return `| ${name} | ${cell(flag.argument)} | ${code(flag.default)} | ${cell(meaning)} |`;
+};
+
+const introduction = `# Command line
+
+\`weir [serve] [options]\`. The flags are Triton's, with Triton's defaults; a few are Weir's own and say so.
+
+- \`--flag=value\` and \`--flag value\` are the same. A name may be shortened while it stays clear: \`--http-p=9000\`.
+- Booleans are \`true\`, \`on\`, \`1\`, \`false\`, \`off\` and \`0\`, in any case.
+- (R) may be given more than once.
+- "Not built yet": Triton has the flag and Weir does not do it yet. It is refused, except for a value that asks for what Weir does anyway.
+- "No effect": the flag is checked and accepted, and a value other than the default is answered with a warning that says why it changes nothing.
+- An unknown flag, a bad value or a stray word ends the command with status 1 and one message on stderr.
+- Flags of V8 go into the environment: \`NODE_OPTIONS=--max-semi-space-size=4 weir …\`, and the same before \`npm start\`.
+
+This page is made from the table that the command itself reads: \`npm run docs\` writes it.
+`;
+
+/** docs/command-line.md. */
+export const renderDocument = (): string => {
+  const sections = flagGroups.map((group) => {
+    const rows = flags.filter((flag) => flag.group === group).map(renderRow);
+    return `## ${group}\n\n| flag | value | default | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return [introduction, ...sections].join('\n');
+};

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { leaveProcess } from './leave-process.ts';
+import { type CommandLine, parseCommandLine } from './parse-command-line.ts';
+import { renderHelp } from './render-help.ts';
+import { serve } from './serve.ts';
+import { UsageError } from './usage-error.ts';
+
+const version = (): string => {
+  const { version }: { version: string } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return version;
+};
+
+const readCommandLine = (args: readonly string[]): CommandLine | undefined => {
+  try {
+    return parseCommandLine(args);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // The reason comes last, where the eye is.
+    process.stderr.write(`Usage: weir [serve] [options]\nSee weir --help for the options.\n\n${error.message}\n`);
+    return undefined;
+  }
+};
+
+/** Does what the arguments say. A server that was started has ended when this resolves; the process does not outlive it. */
+export const runCommand = async (args: readonly string[]): Promise<void> => {
+  const commandLine = readCommandLine(args);
+  if (commandLine === undefined) {
+    process.exitCode = 1;
+    return;
+  }
+  if (commandLine.action === 'help') process.stdout.write(renderHelp());
+  else if (commandLine.action === 'version') process.stdout.write(`weir ${version()}\n`);
+  else leaveProcess(await serve(commandLine.settings, commandLine.warnings));
+};

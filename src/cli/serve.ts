@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { compose, type RunningServer } from '../server/compose.ts';
+import { openLog } from '../server/open-log.ts';
+import type { ServerSettings } from '../server/settings.ts';
+import { StartError } from '../server/start-error.ts';
+import type { ServerLog } from '../telemetry/log.ts';
+import type { Ending } from './leave-process.ts';
+
+/** On the console even where the log does not reach it. */
+const printError = (message: string): void => {
+  process.stderr.write(`error: ${message}\n`);
+};
+
+/** Aborts with the first SIGTERM or SIGINT. Later ones are taken and ignored, as in Triton: the shutdown is under way. */
+const stopSignal = (log: ServerLog): AbortSignal => {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) return;
+      log.info(`Signal (${constants.signals[name]}) received.`);
+      stop.abort();
+    });
+  }
+  return stop.signal;
+};
+
+const start = async (settings: ServerSettings, log: ServerLog, signal: AbortSignal): Promise<RunningServer | Ending> => {
+  try {
+    return await compose({ settings, log, signal });
+  } catch (error) {
+    if (signal.aborted) return { status: 0, threadsEnded: true };
+    if (!(error instanceof StartError)) throw error;
+    printError(error.message);
+    return { status: 1, threadsEnded: error.threadsEnded };
+  }
+};
+
+const stop = async (server: RunningServer, log: ServerLog): Promise<Ending> => {
+  const { inTime, threadsEnded } = await server.close();
+  if (!inTime) log.error('failed to stop server: Internal - Exit timeout expired. Exiting immediately.');
+  return { status: inTime ? 0 : 1, threadsEnded };
+};
+
+/** Serves until a signal, and answers how the process should end. */
+export const serve = async (settings: ServerSettings, warnings: readonly string[]): Promise<Ending> => {
+  let log: ServerLog;
+  try {
+    log = openLog(settings.log);
+  } catch (error) {
+    printError(`cannot write the log file: ${error instanceof Error ? error.message : String(error)}`);
+    return { status: 1, threadsEnded: true };
+  }
+  for (const warning of warnings) log.warning(warning);
+  const signal = stopSignal(log);
+  const started = await start(settings, log, signal);
+  if ('status' in started) return started;
+  if (!signal.aborted) await once(signal, 'abort');
+  const ending = await stop(started, log);
+  await log.close();
+  return ending;
+};

@@ -1,0 +1,67 @@
+import type { Metadata } from '@grpc/grpc-js';
+import type { DataPlane, ServedModel } from '../../streams/inference/data-plane.ts';
+import { InferError } from '../../streams/inference/error.ts';
+import type { Log } from '../../streams/inference/log.ts';
+import type { ModelSpec } from '../../streams/inference/model-spec.ts';
+import type { OpenCalls } from './open-calls.ts';
+import type { ForwardedMetadata } from './parse-request.ts';
+import { type ServedAnswers, servedAnswers } from './served-answers.ts';
+import { StringTable } from './wire/string-table.ts';
+import { readInferRequest, type WireRequest } from './wire/infer-request.ts';
+import { MalformedMessage } from './wire/wire-reader.ts';
+
+const nothingForwarded: ForwardedMetadata = { pattern: undefined, entries: [] };
+
+/** What both inference calls need, for one server. */
+export class InferService {
+  readonly dataPlane: DataPlane;
+  readonly calls: OpenCalls;
+  readonly log: Log;
+  readonly #pattern: RegExp | undefined;
+  readonly #strings = new StringTable();
+  readonly #answers = new WeakMap<ModelSpec, ServedAnswers>();
+
+  constructor(dataPlane: DataPlane, calls: OpenCalls, log: Log, pattern: RegExp | undefined) {
+    this.dataPlane = dataPlane;
+    this.calls = calls;
+    this.log = log;
+    this.#pattern = pattern;
+  }
+
+  get isShuttingDown(): boolean {
+    return this.calls.isShuttingDown || this.dataPlane.isExiting();
+  }
+
+  /** @throws InferError INTERNAL, as gRPC has it, for bytes that are no such message */
+  read(message: Buffer): WireRequest {
+    try {
+      return readInferRequest(message, this.#strings);
+    } catch (error) {
+      throw asParseError(error);
+    }
+  }
+
+  answersOf({ spec }: ServedModel): ServedAnswers {
+    const known = this.#answers.get(spec);
+    if (known !== undefined) return known;
+    const answers = servedAnswers(spec);
+    this.#answers.set(spec, answers);
+    return answers;
+  }
+
+  /** Of a call's metadata those that the server is told to forward; of several values of one key the last counts. */
+  forwarded(metadata: Metadata): ForwardedMetadata {
+    if (this.#pattern === undefined) return nothingForwarded;
+    const entries: [string, string][] = [];
+    for (const [name, values] of Object.entries(metadata.toJSON())) {
+      for (const value of values) entries.push([name, value.toString()]);
+    }
+    return { pattern: this.#pattern, entries };
+  }
+}
+
+/** `contents` is read after the rest, so that this may come late. */
+export const asParseError = (error: unknown): unknown =>
+  error instanceof MalformedMessage
+    ? new InferError('INTERNAL', `failed to parse ModelInferRequest: ${error.message}`, { cause: error })
+    : error;

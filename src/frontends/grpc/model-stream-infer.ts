@@ -1,0 +1,233 @@
+import type { Metadata } from '@grpc/grpc-js';
+import type { Subscription } from 'rxjs';
+import { epochMs, machineScheduler } from '../../streams/flow/clock.ts';
+import { InferError } from '../../streams/inference/error.ts';
+import { asParseError, type InferService } from './infer-service.ts';
+import type { OpenCall } from './open-calls.ts';
+import { type ForwardedMetadata, parseRequest } from './parse-request.ts';
+import { parseVersion } from './parse-version.ts';
+import { answerError, issueError } from './render-response.ts';
+import { type CallStatus, okStatus, shuttingDown, toClientError, toStatus } from './status.ts';
+import type { StreamMarks } from './stream-marks.ts';
+import { StreamOutlet } from './stream-outlet.ts';
+import { type StreamMessage, StreamRequest, type StreamRequestOwner } from './stream-request.ts';
+import type { Call, CallListener, Serve } from './transport.ts';
+import type { WireRequest } from './wire/infer-request.ts';
+
+const noRoom = (): InferError =>
+  new InferError('RESOURCE_EXHAUSTED', 'too many bytes of answers wait to be sent: the client reads them too slowly');
+
+/**
+ * `ModelStreamInfer`: any number of requests on one call. It is read for as long as the server has room for what it asks, so that a fast
+ * client is paused and a slow one pauses itself.
+ */
+class InferStream implements CallListener, OpenCall, StreamRequestOwner {
+  readonly #call: Call;
+  readonly #service: InferService;
+  readonly #marks: StreamMarks;
+  readonly #outlet: StreamOutlet;
+  /** Requests that are not answered in full, or whose answer waits for its turn. */
+  readonly #active = new Set<StreamRequest>();
+  #activeBytes = 0;
+  #reservedBytes = 0;
+  #forwarded: ForwardedMetadata | undefined;
+  #endsAtError = false;
+  #deadline: Subscription | undefined;
+  #isReading = false;
+  #isAsking = false;
+  #isHalfClosed = false;
+  #isEnding = false;
+
+  constructor(call: Call, service: InferService, marks: StreamMarks) {
+    this.#call = call;
+    this.#service = service;
+    this.#marks = marks;
+    this.#outlet = new StreamOutlet({
+      call,
+      marks,
+      onRoom: () => this.#read(),
+      onSent: (request) => {
+        request.isSent = true;
+        this.#settle(request);
+      },
+    });
+  }
+
+  get requestsInFlight(): number {
+    return this.#active.size;
+  }
+
+  get outboxBytes(): number {
+    return this.#outlet.queuedBytes;
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const { calls } = this.#service;
+    if (this.#service.isShuttingDown) {
+      this.#isEnding = true;
+      this.#call.sendStatus(toStatus(shuttingDown()));
+      return;
+    }
+    this.#forwarded = this.#service.forwarded(metadata);
+    this.#endsAtError = metadata.get('triton_grpc_error').includes('true');
+    this.#watchDeadline();
+    calls.add(this);
+    this.#read();
+  }
+
+  onReceiveMessage(message: Buffer): void {
+    this.#isReading = false;
+    if (this.#isEnding) return;
+    try {
+      this.#accept(this.#service.read(message));
+    } catch (error) {
+      this.#end(toStatus(toClientError(error, this.#service.log)));
+    }
+    this.#read();
+  }
+
+  onReceiveHalfClose(): void {
+    this.#isReading = false;
+    this.#isHalfClosed = true;
+    this.#finishWhenIdle();
+  }
+
+  onCancel(): void {
+    this.#isEnding = true;
+    this.#deadline?.unsubscribe();
+    this.#cancelAll();
+    this.#outlet.close();
+    this.#service.calls.delete(this);
+  }
+
+  /** Answers what is in flight, refuses what comes meanwhile, then ends. */
+  shutDown(): void {
+    this.#finishWhenIdle();
+  }
+
+  onMessage(request: StreamRequest, message: StreamMessage): void {
+    if (this.#isEnding) return;
+    this.#release(request);
+    if (this.#outlet.takesAnswers) this.#outlet.send(request, message);
+    else this.onFailure(request, noRoom());
+  }
+
+  onFailure(request: StreamRequest, error: unknown): void {
+    if (this.#isEnding) return;
+    const failure = toClientError(error, this.#service.log);
+    const isIssueError = request.isBeingIssued && failure.reason !== 'BACKEND';
+    this.#release(request);
+    request.cancel();
+    if (this.#endsAtError && !isIssueError) {
+      this.#end(toStatus(failure));
+      return;
+    }
+    const { message } = failure;
+    this.#outlet.send(request, isIssueError ? issueError(request.asked.id, message) : answerError(request.asked, message));
+    this.#settle(request);
+  }
+
+  onEnd(request: StreamRequest): void {
+    request.isEnded = true;
+    this.#release(request);
+    this.#settle(request);
+  }
+
+  /** The library answers a deadline by itself, but a call whose client reads nothing stays open until it does. */
+  #watchDeadline(): void {
+    const deadline = Number(this.#call.getDeadline());
+    if (!Number.isFinite(deadline)) return;
+    this.#deadline = machineScheduler.schedule(() => this.onCancel(), Math.max(0, deadline - epochMs()));
+  }
+
+  /** Asks for the next message, in a loop: it may have come already and is then handed over before `startRead` returns. */
+  #read(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    while (!this.#isReading && !this.#isHalfClosed && !this.#isEnding && this.#hasRoom()) {
+      this.#isReading = true;
+      this.#call.startRead();
+    }
+    this.#isAsking = false;
+  }
+
+  /** A request holds room for its answer from the start, so that answers find some when they come. One may always run. */
+  #hasRoom(): boolean {
+    const { requests, requestBytes, pauseAboveBytes } = this.#marks;
+    if (!this.#outlet.isOpen) return false;
+    if (this.#active.size === 0) return true;
+    return (
+      this.#active.size < requests &&
+      this.#activeBytes < requestBytes &&
+      this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
+    );
+  }
+
+  #accept(wire: WireRequest): void {
+    const request = new StreamRequest(this, wire, wire.bytes.length);
+    this.#active.add(request);
+    this.#activeBytes += request.requestBytes;
+    try {
+      this.#issue(request, wire);
+    } catch (error) {
+      if (!request.isEnded) this.onFailure(request, asParseError(error));
+    }
+  }
+
+  #issue(request: StreamRequest, wire: WireRequest): void {
+    const service = this.#service;
+    let isLinedUp = false;
+    try {
+      if (service.isShuttingDown) throw shuttingDown();
+      const version = parseVersion(wire.modelVersion);
+      const served = service.dataPlane.model(wire.modelName, version);
+      const forwarded = this.#forwarded ?? service.nothingForwarded;
+      request.setModel({ answers: service.answersOf(served), decoupled: served.spec.decoupled, wantsEmptyFinal: false });
+      const parsed = parseRequest(wire, version, served.spec, forwarded);
+      isLinedUp = true;
+      request.setWork(served.infer(parsed.request).subscribe(request));
+    } finally {
+      if (!isLinedUp) this.#outlet.lineUp(request);
+    }
+  }
+
+  #release(request: StreamRequest): void {
+    this.#reservedBytes -= request.reservedBytes;
+    request.reservedBytes = 0;
+  }
+
+  /** Forgets a request that has ended and whose message has gone. */
+  #settle(request: StreamRequest): void {
+    if (!request.isEnded || (request.isInTurn && !request.isSent)) return;
+    if (!this.#active.delete(request)) return;
+    this.#activeBytes -= request.requestBytes;
+    this.#finishWhenIdle();
+    this.#read();
+  }
+
+  #finishWhenIdle(): void {
+    if (this.#active.size > 0) return;
+    if (this.#isHalfClosed) this.#end(okStatus);
+    else if (this.#service.calls.isShuttingDown) this.#end(toStatus(shuttingDown()));
+  }
+
+  #end(status: CallStatus): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#cancelAll();
+    this.#outlet.end(status);
+  }
+
+  #cancelAll(): void {
+    const active = [...this.#active];
+    this.#active.clear();
+    this.#activeBytes = 0;
+    this.#reservedBytes = 0;
+    for (const request of active) request.cancel();
+  }
+}
+
+export const modelStreamInfer =
+  (service: InferService, marks: StreamMarks): Serve =>
+  (call) =>
+    new InferStream(call, service, marks);

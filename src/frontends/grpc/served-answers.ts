@@ -1,0 +1,35 @@
+import type { ModelSpec } from '../../streams/inference/model-spec.ts';
+import { elementByteSize } from '../../streams/tensors/datatype.ts';
+import { AnswerTemplate } from './answer-template.ts';
+
+/** What this front end knows of a model version's answers. */
+export interface ServedAnswers {
+  readonly template: AnswerTemplate;
+  /** About how large one is, learned from those that came. */
+  expectedBytes: number;
+}
+
+/** Taken for a model whose outputs have no fixed size until an answer has come. */
+const unknownAnswerBytes = 2 ** 20;
+
+/** Bytes of one row of all outputs. */
+const firstExpectation = ({ outputs }: ModelSpec): number => {
+  let bytes = 0;
+  for (const { datatype, dims } of outputs) {
+    const elementBytes = elementByteSize(datatype);
+    if (elementBytes === 0 || dims.some((size) => size < 0)) return unknownAnswerBytes;
+    bytes += dims.reduce((product, size) => product * size, elementBytes);
+  }
+  return bytes;
+};
+
+export const servedAnswers = (spec: ModelSpec): ServedAnswers => ({
+  template: new AnswerTemplate(spec.name, spec.version),
+  expectedBytes: firstExpectation(spec),
+});
+
+/** Larger answers count at once, smaller ones little by little. */
+export const learnBytes = (answers: ServedAnswers, bytes: number): void => {
+  if (bytes >= answers.expectedBytes) answers.expectedBytes = bytes;
+  else answers.expectedBytes -= (answers.expectedBytes - bytes) / 32;
+};

@@ -1,0 +1,128 @@
+import { Outbox } from '../../streams/flow/outbox.ts';
+import { WaitingList } from '../../streams/flow/waiting-list.ts';
+import { Answer } from './render-response.ts';
+import type { StreamMarks } from './stream-marks.ts';
+import type { StreamMessage, StreamRequest } from './stream-request.ts';
+import type { CallStatus } from './status.ts';
+import type { Call } from './transport.ts';
+
+interface OutletConfig {
+  readonly call: Call;
+  readonly marks: StreamMarks;
+  /** Called when there is room again after there was none. */
+  readonly onRoom: () => void;
+  /** A request's message, which waited for its turn, has gone. */
+  readonly onSent: (request: StreamRequest) => void;
+}
+
+/** So many bytes of error messages fit behind the last answer: one for each request in flight, and some. */
+const errorBytes = 2 ** 20;
+
+const bytesOf = (message: StreamMessage): number => message.byteLength;
+
+/**
+ * The way out of one stream. Messages go to the transport while it has room and wait in an outbox otherwise; those that must go in turn wait in
+ * line until all before them have gone.
+ */
+export class StreamOutlet {
+  readonly #config: OutletConfig;
+  readonly #outbox: Outbox<StreamMessage>;
+  readonly #line = new WaitingList<StreamRequest>();
+  #lineBytes = 0;
+  #transportBytes = 0;
+
+  constructor(config: OutletConfig) {
+    this.#config = config;
+    this.#outbox = new Outbox<StreamMessage>({
+      write: (message) => this.#write(message),
+      size: bytesOf,
+      pauseAboveBytes: config.marks.pauseAboveBytes,
+      refuseAboveBytes: config.marks.refuseAboveBytes + errorBytes,
+      onPause: () => {},
+      onResume: config.onRoom,
+    });
+  }
+
+  /** Bytes of answers that wait, for the client or for their turn. */
+  get queuedBytes(): number {
+    return this.#outbox.queuedBytes + this.#lineBytes;
+  }
+
+  /** Whether the client keeps up: requests may be read. */
+  get isOpen(): boolean {
+    return this.#outbox.isOpen;
+  }
+
+  /** Whether there is room for an answer. */
+  get takesAnswers(): boolean {
+    return this.queuedBytes <= this.#config.marks.refuseAboveBytes;
+  }
+
+  /** The request's message goes after those of the requests that lined up before. */
+  lineUp(request: StreamRequest): void {
+    this.#line.push(request);
+  }
+
+  /** Sends a message now, or in its turn when the request stands in line. Its bytes are taken before this returns. */
+  send(request: StreamRequest, message: StreamMessage): void {
+    if (!request.isInTurn) {
+      this.#offer(message);
+      return;
+    }
+    request.waiting = message;
+    if (this.#line.first !== request) {
+      if (message instanceof Answer) message.keep();
+      this.#lineBytes += message.byteLength;
+      return;
+    }
+    this.#shift(request, message);
+    let next = this.#line.first;
+    while (next?.waiting !== undefined) {
+      this.#lineBytes -= next.waiting.byteLength;
+      this.#shift(next, next.waiting);
+      next = this.#line.first;
+    }
+  }
+
+  /** Ends the call after the messages that are on their way; those in line are forgotten. */
+  end(status: CallStatus): void {
+    this.#clearLine();
+    void this.#outbox.whenEmpty().then(() => this.#config.call.sendStatus(status));
+  }
+
+  /** The call is over: forgets what waits. */
+  close(): void {
+    this.#clearLine();
+    this.#outbox.close();
+  }
+
+  #clearLine(): void {
+    while (this.#line.shift() !== undefined) {}
+    this.#lineBytes = 0;
+  }
+
+  #shift(request: StreamRequest, message: StreamMessage): void {
+    this.#line.shift();
+    request.waiting = undefined;
+    this.#offer(message);
+    this.#config.onSent(request);
+  }
+
+  #offer(message: StreamMessage): void {
+    this.#outbox.offer(message);
+    // Where it was not written at once it outlives the model's memory.
+    if (message instanceof Answer) message.keep();
+  }
+
+  #write(message: StreamMessage): boolean {
+    const { byteLength } = message;
+    const { transportBytes } = this.#config.marks;
+    this.#transportBytes += byteLength;
+    this.#config.call.sendMessage(message, () => {
+      const wasFull = this.#transportBytes >= transportBytes;
+      this.#transportBytes -= byteLength;
+      if (wasFull && this.#transportBytes < transportBytes) this.#outbox.drained();
+    });
+    return this.#transportBytes < transportBytes;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Observer, Unsubscribable } from 'rxjs';
+import { InferError } from '../../streams/inference/error.ts';
+import type { InferResponse } from '../../streams/inference/response.ts';
+import { learnBytes, type ServedAnswers } from './served-answers.ts';
+import { Answer, type Asked, emptyFinal } from './render-response.ts';
+
+/** A message to the client about one request. */
+export type StreamMessage = Answer | Buffer;
+
+/** Takes what becomes of a request. The bytes of an `Answer` are there until `onMessage` returns. */
+export interface StreamRequestOwner {
+  onMessage(request: StreamRequest, message: StreamMessage): void;
+  /** The request has failed, and ends with that. */
+  onFailure(request: StreamRequest, error: unknown): void;
+  /** Nothing more comes. */
+  onEnd(request: StreamRequest): void;
+}
+
+/** The model that a request is for, once it is found. */
+export interface StreamedModel {
+  readonly answers: ServedAnswers;
+  readonly decoupled: boolean;
+  readonly wantsEmptyFinal: boolean;
+}
+
+const unanswered = (): InferError => new InferError('INTERNAL', 'expected a single response, got 0');
+
+/** One request of a stream: turns what its model emits into messages. */
+export class StreamRequest implements Observer<InferResponse> {
+  readonly asked: Asked;
+  /** Bytes of the message that it came in. */
+  readonly requestBytes: number;
+  /** What its answer is expected to take, until it comes. */
+  reservedBytes = 0;
+  /** True while its model is being asked: a failure then is one of issuing it. */
+  isBeingIssued = true;
+  /** Its model has said all. */
+  isEnded = false;
+  /** Its message is on its way: for a request that is answered in turn. */
+  isSent = false;
+  /** The message that waits for its turn. */
+  waiting: StreamMessage | undefined;
+  readonly #owner: StreamRequestOwner;
+  #model: StreamedModel | undefined;
+  #work: Unsubscribable | undefined;
+  #isAnswered = false;
+  #saidLast = false;
+
+  constructor(owner: StreamRequestOwner, asked: Asked, requestBytes: number) {
+    this.#owner = owner;
+    this.asked = asked;
+    this.requestBytes = requestBytes;
+  }
+
+  /** Answers of a decoupled model go out as they come, others, and all errors before the model is known, in the order of their requests. */
+  get isInTurn(): boolean {
+    return this.#model?.decoupled !== true;
+  }
+
+  setModel(model: StreamedModel): void {
+    this.#model = model;
+    this.reservedBytes = model.answers.expectedBytes;
+  }
+
+  /** The answers have been subscribed to. */
+  setWork(work: Unsubscribable): void {
+    this.isBeingIssued = false;
+    if (this.isEnded) work.unsubscribe();
+    else this.#work = work;
+  }
+
+  next(response: InferResponse): void {
+    const model = this.#model;
+    if (this.isEnded || model === undefined) return;
+    if (!model.decoupled && this.#isAnswered) return;
+    const isLast = response.isLast || !model.decoupled;
+    this.#isAnswered = true;
+    this.#saidLast ||= isLast;
+    try {
+      const answer = new Answer(model.answers.template, response, isLast ? 'last' : 'more');
+      learnBytes(model.answers, answer.byteLength);
+      this.#owner.onMessage(this, answer);
+    } catch (error) {
+      this.#owner.onFailure(this, error);
+    }
+  }
+
+  error(error: unknown): void {
+    if (!this.isEnded) this.#owner.onFailure(this, error);
+  }
+
+  complete(): void {
+    const model = this.#model;
+    if (this.isEnded || model === undefined) return;
+    if (!model.decoupled && !this.#isAnswered) {
+      this.#owner.onFailure(this, unanswered());
+      return;
+    }
+    if (model.wantsEmptyFinal && !this.#saidLast) this.#owner.onMessage(this, emptyFinal(this.asked));
+    if (!this.isEnded) this.#owner.onEnd(this);
+  }
+
+  /** Stops the model if it still works on it; nothing is emitted any more. */
+  cancel(): void {
+    this.isEnded = true;
+    this.#work?.unsubscribe();
+  }
+}

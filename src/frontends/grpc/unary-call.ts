@@ -1,0 +1,104 @@
+import type { Metadata } from '@grpc/grpc-js';
+import type { Unsubscribable } from 'rxjs';
+import { InferError } from '../../streams/inference/error.ts';
+import type { Log } from '../../streams/inference/log.ts';
+import type { OpenCall, OpenCalls } from './open-calls.ts';
+import type { Outgoing } from './outgoing.ts';
+import { okStatus, shuttingDown, toClientError, toStatus } from './status.ts';
+import type { Call, CallListener, Serve } from './transport.ts';
+
+/** The one answer that a unary call takes; what comes after it is dropped. */
+export interface UnaryReply {
+  /** The message's bytes are taken before this returns. */
+  answer(message: Outgoing): void;
+  fail(error: unknown): void;
+}
+
+/** Answers one question, then or later. What it returns is unsubscribed when the call is over; what it throws fails the call. */
+export type UnaryMethod = (message: Buffer, metadata: Metadata, reply: UnaryReply) => Unsubscribable | undefined;
+
+interface UnaryConfig {
+  readonly method: UnaryMethod;
+  readonly calls: OpenCalls;
+  readonly log: Log;
+}
+
+const ignore = (): void => {};
+
+class UnaryCall implements CallListener, OpenCall, UnaryReply {
+  readonly #call: Call;
+  readonly #config: UnaryConfig;
+  #metadata: Metadata | undefined;
+  #message: Buffer | undefined;
+  #work: Unsubscribable | undefined;
+  #isAnswered = false;
+  #isOver = false;
+
+  constructor(call: Call, config: UnaryConfig) {
+    this.#call = call;
+    this.#config = config;
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const { calls } = this.#config;
+    if (calls.isShuttingDown) {
+      this.#isAnswered = true;
+      this.#call.sendStatus(toStatus(shuttingDown()));
+      return;
+    }
+    this.#metadata = metadata;
+    calls.add(this);
+    this.#call.startRead();
+  }
+
+  onReceiveMessage(message: Buffer): void {
+    if (this.#message !== undefined) {
+      this.fail(new InferError('UNIMPLEMENTED', 'a second message in a call that takes one'));
+      return;
+    }
+    this.#message = message;
+    this.#call.startRead();
+  }
+
+  onReceiveHalfClose(): void {
+    if (this.#isAnswered) return;
+    if (this.#message === undefined || this.#metadata === undefined) {
+      this.fail(new InferError('UNIMPLEMENTED', 'no message in a call that takes one'));
+      return;
+    }
+    try {
+      this.#work = this.#config.method(this.#message, this.#metadata, this);
+    } catch (error) {
+      this.fail(error);
+    }
+    if (this.#isOver) this.#work?.unsubscribe();
+  }
+
+  onCancel(): void {
+    this.#isOver = true;
+    this.#isAnswered = true;
+    this.#work?.unsubscribe();
+    this.#config.calls.delete(this);
+  }
+
+  answer(message: Outgoing): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#call.sendMessage(message, ignore);
+    this.#call.sendStatus(okStatus);
+  }
+
+  fail(error: unknown): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#call.sendStatus(toStatus(toClientError(error, this.#config.log)));
+  }
+
+  /** It ends by itself. */
+  shutDown(): void {}
+}
+
+export const serveUnary =
+  (config: UnaryConfig): Serve =>
+  (call) =>
+    new UnaryCall(call, config);

@@ -1,0 +1,116 @@
+import type { Observer, Subscription } from 'rxjs';
+import { InferError, toInferError } from '../../streams/inference/error.ts';
+import type { Infer } from '../../streams/inference/infer.ts';
+import type { Rendering } from '../../streams/inference/json/rendering.ts';
+import { noParameters } from '../../streams/inference/parameters.ts';
+import type { InferRequest } from '../../streams/inference/request.ts';
+import type { InferResponse } from '../../streams/inference/response.ts';
+import type { Frames } from './frames.ts';
+import { renderError, renderResponse } from './render-message.ts';
+
+/** The connection, as a call sees it. */
+export interface CallOwner {
+  readonly frames: Frames;
+  /** False, and the frame is not taken, when too much waits for this reader. */
+  offer(frame: Buffer): boolean;
+  /** Takes the one last frame of a call in any case. */
+  offerFinal(frame: Buffer): void;
+  ended(call: Call): void;
+  failed(call: Call, error: InferError): void;
+}
+
+interface CallConfig {
+  readonly owner: CallOwner;
+  readonly request: InferRequest;
+  readonly rendering: Rendering;
+  /** Names an empty answer when no other came before it. */
+  readonly modelVersion: string;
+}
+
+/** One request in flight: its observer. Sends exactly one frame that is final, unless it is cancelled from outside. */
+export class Call implements Observer<InferResponse> {
+  readonly id: string;
+  readonly #config: CallConfig;
+  #subscription: Subscription | undefined;
+  /** The final frame is sent, or nobody waits for it. */
+  #isDone = false;
+  /** The answer is no longer wanted, though the model may not have ended it. */
+  #isUnwanted = false;
+
+  constructor(config: CallConfig) {
+    this.#config = config;
+    this.id = config.request.id;
+  }
+
+  start(infer: Infer): void {
+    this.#subscription = infer(this.#config.request).subscribe(this);
+    if (this.#isUnwanted) this.#subscription.unsubscribe();
+  }
+
+  next(response: InferResponse): void {
+    if (this.#isDone) return;
+    const { owner, rendering } = this.#config;
+    let frame: Buffer;
+    try {
+      frame = renderResponse(owner.frames, response, rendering, { isFinal: response.isLast });
+    } catch (error) {
+      this.fail(toInferError(error));
+      return;
+    }
+    if (!owner.offer(frame)) {
+      this.fail(new InferError('RESOURCE_EXHAUSTED', `answers are read too slowly, too many bytes wait for this connection`));
+      return;
+    }
+    if (response.isLast) this.#end();
+  }
+
+  error(error: unknown): void {
+    if (this.#isDone) return;
+    this.#sendError(toInferError(error));
+  }
+
+  complete(): void {
+    if (this.#isDone) return;
+    const { owner, request, rendering, modelVersion } = this.#config;
+    const empty: InferResponse = {
+      modelName: request.modelName,
+      modelVersion,
+      id: request.id,
+      parameters: noParameters,
+      outputs: new Map(),
+      isLast: true,
+    };
+    owner.offerFinal(renderResponse(owner.frames, empty, rendering, { isFinal: true }));
+    this.#end();
+  }
+
+  /** Ends the request with an error that is not the model's: stops the model and tells the client. */
+  fail(error: InferError): void {
+    if (this.#isDone) return;
+    this.#sendError(error);
+    this.#stop();
+  }
+
+  /** Stops the model and tells nobody: the client is gone. */
+  cancel(): void {
+    this.#isDone = true;
+    this.#stop();
+  }
+
+  #sendError(error: InferError): void {
+    const { owner } = this.#config;
+    owner.failed(this, error);
+    owner.offerFinal(renderError(owner.frames, this.id, error));
+    this.#end();
+  }
+
+  #stop(): void {
+    this.#isUnwanted = true;
+    this.#subscription?.unsubscribe();
+  }
+
+  #end(): void {
+    this.#isDone = true;
+    this.#config.owner.ended(this);
+  }
+}

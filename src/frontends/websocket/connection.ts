@@ -1,0 +1,275 @@
+import type { Duplex } from 'node:stream';
+import type { RawData, WebSocket } from 'ws';
+import { Outbox } from '../../streams/flow/outbox.ts';
+import { WaitingList } from '../../streams/flow/waiting-list.ts';
+import type { DataPlane } from '../../streams/inference/data-plane.ts';
+import { InferError, requestPrefix, toInferError } from '../../streams/inference/error.ts';
+import type { Log } from '../../streams/inference/log.ts';
+import { Call } from './call.ts';
+import { closeCodeOf } from './counters.ts';
+import type { Frames } from './frames.ts';
+import { Liveness } from './liveness.ts';
+import type { CallOwner } from './call.ts';
+import type { Parts } from './frames.ts';
+import type { InferMessage } from './parse-message.ts';
+import { parseMessage, RefusedMessage, sizesAddUp } from './parse-message.ts';
+import { renderError } from './render-message.ts';
+import type { StreamTarget } from './stream-target.ts';
+
+export interface ConnectionConfig {
+  readonly webSocket: WebSocket;
+  /** The socket under it. */
+  readonly socket: Duplex;
+  readonly frames: Frames;
+  readonly target: StreamTarget;
+  readonly dataPlane: DataPlane;
+  readonly maxInflight: number;
+  readonly maxMessageBytes: number;
+  /** Marks of the outbox: above the first the socket is not read, above the second answers are refused. */
+  readonly pauseAboveBytes: number;
+  readonly refuseAboveBytes: number;
+  readonly log: Log;
+  /** Called once. */
+  readonly onClosed: (connection: Connection, code: number) => void;
+}
+
+interface ReadAhead {
+  readonly data: RawData;
+  readonly isBinary: boolean;
+}
+
+/** The sink says it is full when this much waits in the socket: enough to keep the kernel's buffer fed. */
+const socketMarkBytes = 64 * 1024;
+
+const sendBinary = { binary: true };
+const sendText = { binary: false };
+
+/**
+ * One client. Its queues:
+ *
+ * calls       requests without a final answer, at most `maxInflight`; at the bound the socket is not read
+ * read ahead  messages that came in one read with the one that reached that bound; so bounded by the size of a read
+ * outbox      answers that wait for a slow reader. Above its first mark the socket is not read, above the second an answer ends its request
+ *             with RESOURCE_EXHAUSTED. Such errors are small, at most one for each call, and always taken.
+ */
+export class Connection implements CallOwner {
+  readonly frames: Frames;
+  readonly #config: ConnectionConfig;
+  readonly #webSocket: WebSocket;
+  readonly #sendOptions: { readonly binary: boolean };
+  readonly #calls = new Set<Call>();
+  readonly #callsById = new Map<string, Call>();
+  readonly #readAhead = new WaitingList<ReadAhead>();
+  readonly #outbox: Outbox<Buffer>;
+  readonly #liveness: Liveness;
+  #isProceeding = false;
+  #isCorked = false;
+  #isDraining = false;
+  #isClosing = false;
+  /** Undefined while the peer's own code counts. */
+  #closeCode: number | undefined;
+
+  constructor(config: ConnectionConfig) {
+    this.#config = config;
+    this.frames = config.frames;
+    this.#webSocket = config.webSocket;
+    this.#sendOptions = config.frames.isBinary ? sendBinary : sendText;
+    this.#liveness = new Liveness(config.webSocket, config.socket);
+    this.#outbox = new Outbox<Buffer>({
+      write: this.#send,
+      size: (frame) => frame.length,
+      pauseAboveBytes: config.pauseAboveBytes,
+      // Data is refused in `offer`; what is left are final messages, and these are few.
+      refuseAboveBytes: Number.POSITIVE_INFINITY,
+      onPause: () => this.#pause(),
+      onResume: () => this.#proceed(),
+    });
+    this.#webSocket.on('message', this.#onMessage);
+    this.#webSocket.on('error', (error) => {
+      this.#closeCode ??= closeCodeOf(error);
+      this.#abandon();
+    });
+    this.#webSocket.on('close', (code) => {
+      this.#abandon();
+      this.#outbox.close();
+      config.onClosed(this, this.#closeCode ?? code);
+    });
+  }
+
+  get requestsInFlight(): number {
+    return this.#calls.size;
+  }
+
+  get outboxBytes(): number {
+    return this.#outbox.queuedBytes;
+  }
+
+  /** False, and the frame is not taken, when too much waits for this reader. */
+  offer(frame: Buffer): boolean {
+    return this.#outbox.queuedBytes <= this.#config.refuseAboveBytes && this.#outbox.offer(frame);
+  }
+
+  offerFinal(frame: Buffer): void {
+    this.#outbox.offer(frame);
+  }
+
+  /** A call has had its final answer. */
+  ended(call: Call): void {
+    this.#calls.delete(call);
+    if (call.id !== '') this.#callsById.delete(call.id);
+    this.#proceed();
+  }
+
+  failed(call: Call, error: InferError): void {
+    this.#logFailure(call.id, error);
+  }
+
+  /** Asks whether the client lives. Called in even intervals. */
+  tick(): void {
+    const mayBeSilent = this.#isFull() && this.#outbox.isOpen;
+    if (!this.#liveness.tick({ mayBeSilent })) this.#webSocket.terminate();
+  }
+
+  /** Answers what is in flight and takes nothing new, then closes with 1001. */
+  drain(): void {
+    this.#isDraining = true;
+    void this.#closeWhenDone();
+  }
+
+  /** Closes with `code`, cancelling what is in flight. */
+  close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#closeCode = code;
+    this.#abandon();
+    this.#webSocket.close(code, reason);
+    // The peer's close frame has to be read.
+    this.#webSocket.resume();
+  }
+
+  /** As `close`, without waiting for the peer. */
+  cut(code: number, reason: string): void {
+    this.close(code, reason);
+    setImmediate(() => this.#webSocket.terminate());
+  }
+
+  /** Cancels what is in flight and ignores what still comes. */
+  #abandon(): void {
+    this.#isClosing = true;
+    this.#readAhead.clear();
+    const calls = [...this.#calls];
+    this.#calls.clear();
+    this.#callsById.clear();
+    for (const call of calls) call.cancel();
+  }
+
+  async #closeWhenDone(): Promise<void> {
+    if (!this.#isDraining || this.#isClosing || this.#calls.size > 0 || this.#readAhead.length > 0) return;
+    await this.#outbox.whenEmpty();
+    if (this.#calls.size === 0) this.close(1001, 'server stopping');
+  }
+
+  /** One callback for all: the library calls it when the frame has left the process. */
+  readonly #onSent = (): void => {
+    this.#liveness.showLife();
+    if (this.#webSocket.bufferedAmount <= socketMarkBytes) this.#outbox.drained();
+  };
+
+  readonly #send = (frame: Buffer): boolean => {
+    this.#corkForThisTick();
+    this.#webSocket.send(frame, this.#sendOptions, this.#onSent);
+    return this.#webSocket.bufferedAmount <= socketMarkBytes;
+  };
+
+  /** Answers of one batch come in one tick: they leave in one write. */
+  #corkForThisTick(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#config.socket.cork();
+    process.nextTick(this.#uncork);
+  }
+
+  readonly #uncork = (): void => {
+    this.#isCorked = false;
+    this.#config.socket.uncork();
+  };
+
+  #isFull(): boolean {
+    return this.#calls.size >= this.#config.maxInflight || !this.#outbox.isOpen;
+  }
+
+  #pause(): void {
+    if (!this.#isClosing) this.#webSocket.pause();
+  }
+
+  /** There may be room again: first for what was read ahead, then for the socket. */
+  #proceed(): void {
+    if (this.#isProceeding || this.#isClosing) return;
+    this.#isProceeding = true;
+    while (!this.#isClosing && !this.#isFull()) {
+      const next = this.#readAhead.shift();
+      if (next === undefined) break;
+      this.#take(next.data, next.isBinary);
+    }
+    this.#isProceeding = false;
+    if (this.#isClosing) return;
+    if (this.#webSocket.isPaused && !this.#isFull() && this.#readAhead.length === 0) {
+      this.#liveness.showLife();
+      this.#webSocket.resume();
+    }
+    void this.#closeWhenDone();
+  }
+
+  readonly #onMessage = (data: RawData, isBinary: boolean): void => {
+    if (this.#isClosing) return;
+    if (this.#isFull() || this.#readAhead.length > 0) this.#readAhead.push({ data, isBinary });
+    else this.#take(data, isBinary);
+    if (!this.#isClosing && this.#isFull()) this.#pause();
+  };
+
+  #take(data: RawData, isBinary: boolean): void {
+    const { frames } = this;
+    if (isBinary !== frames.isBinary || !Buffer.isBuffer(data)) {
+      this.close(1003, `this subprotocol has ${frames.isBinary ? 'binary' : 'text'} frames`);
+      return;
+    }
+    let id = '';
+    try {
+      const parts = frames.split(data);
+      const message = parseMessage(parts, this.#config.target);
+      id = message.id;
+      if (message.kind === 'cancel') this.#cancel(id);
+      else this.#infer(message, parts);
+    } catch (error) {
+      this.#refuse(error instanceof RefusedMessage ? error.id : id, toInferError(error));
+    }
+  }
+
+  /** A request that has ended already is none: its final answer is under way. */
+  #cancel(id: string): void {
+    this.#callsById.get(id)?.fail(new InferError('CANCELLED', 'request was cancelled', { reason: 'CANCELED' }));
+  }
+
+  /** @throws InferError for a request that is not begun */
+  #infer({ id, modelName, modelVersion, document }: InferMessage, { buffer, tensorStart }: Parts): void {
+    const { dataPlane, maxMessageBytes } = this.#config;
+    if (this.#isDraining) throw new InferError('UNAVAILABLE', 'Server not ready', { reason: 'REJECTED' });
+    if (this.#callsById.has(id)) throw new InferError('ALREADY_EXISTS', `request id '${id}' is in flight on this connection already`);
+    const { spec, infer } = dataPlane.model(modelName, modelVersion);
+    const tail = { buffer, start: tensorStart, end: buffer.length };
+    const { request, rendering } = readMessage(document, { modelName, modelVersion, tail, maxInputBytes: maxMessageBytes });
+    if (!this.frames.isBinary) refuseBinaryOutputs(rendering);
+    const call = new Call({ owner: this, request, rendering, modelVersion: spec.version });
+    this.#calls.add(call);
+    if (id !== '') this.#callsById.set(id, call);
+    call.start(infer);
+  }
+
+  #refuse(id: string, error: InferError): void {
+    this.#logFailure(id, error);
+    this.offerFinal(renderError(this.frames, id, error));
+  }
+
+  #logFailure(id: string, { message }: InferError): void {
+    this.#config.log.verbose(1, `${requestPrefix(id)}Infer failed: ${message}`);
+  }
+}

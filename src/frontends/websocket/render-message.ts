@@ -1,0 +1,27 @@
+import type { InferError } from '../../streams/inference/error.ts';
+import type { Rendering } from '../../streams/inference/json/rendering.ts';
+import { writeResponse } from '../../streams/inference/json/write-response.ts';
+import type { InferResponse } from '../../streams/inference/response.ts';
+import type { Frames } from './frames.ts';
+
+interface Finality {
+  /** Whether it is the last message of its request. */
+  readonly isFinal: boolean;
+}
+
+const final = { triton_final_response: true };
+const notFinal = { triton_final_response: false };
+
+/**
+ * Reads the answer's tensors before it returns, as it must: they are valid no longer than `next()`.
+ *
+ * @throws InferError for what JSON cannot carry
+ */
+export const renderResponse = (frames: Frames, response: InferResponse, rendering: Rendering, { isFinal }: Finality): Buffer => {
+  const { head, tensors } = writeResponse(response, rendering, isFinal ? final : notFinal);
+  return frames.join(head, tensors);
+};
+
+/** `id` is `''` for a message that could not be read. */
+export const renderError = (frames: Frames, id: string, { message, code }: InferError): Buffer =>
+  frames.join(Buffer.from(JSON.stringify({ id, error: message, code, parameters: final })), []);

@@ -1,0 +1,90 @@
+import { Observable, Subject } from 'rxjs';
+import type { Scheduler } from '../streams/flow/clock.ts';
+import type { Infer } from '../streams/inference/infer.ts';
+import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { InferRequest } from '../streams/inference/request.ts';
+import type { InferResponse } from '../streams/inference/response.ts';
+import { batchKey } from './batch-key.ts';
+import type { Cancellable } from './call.ts';
+import { Call } from './call.ts';
+import { stoppingError } from './stopping-error.ts';
+
+export interface GateConfig {
+  readonly spec: Pick<ModelSpec, 'inputs' | 'maxBatchSize'>;
+  readonly scheduler: Scheduler;
+}
+
+/** Where requests enter a model's graph: each subscription of an answer becomes one call in `calls$`, and its cancellation one in `withdrawn$`. */
+export class Gate implements Cancellable {
+  readonly #calls = new Subject<Call>();
+  readonly #withdrawn = new Subject<Call>();
+  readonly #config: GateConfig;
+  readonly #shapeKey: (request: InferRequest) => string;
+  readonly #onDrained: (() => void)[] = [];
+  #isClosed = false;
+  #inside = 0;
+
+  constructor(config: GateConfig) {
+    this.#config = config;
+    this.#shapeKey = batchKey(config.spec);
+  }
+
+  get calls$(): Observable<Call> {
+    return this.#calls;
+  }
+
+  /** Callers that have gone while their calls were in nobody else's hands. */
+  get withdrawn$(): Observable<Call> {
+    return this.#withdrawn;
+  }
+
+  readonly infer: Infer = (request) =>
+    new Observable<InferResponse>((caller) => {
+      if (this.#isClosed) {
+        caller.error(stoppingError(request));
+        return;
+      }
+      const call = new Call({
+        request,
+        rows: this.#rows(request),
+        shapeKey: this.#shapeKey(request),
+        arrivedMs: this.#config.scheduler.now(),
+        caller,
+        holder: this,
+      });
+      this.#inside++;
+      // Before the call goes in: it may be over when it comes back.
+      caller.add(() => this.#leave(call));
+      this.#calls.next(call);
+    });
+
+  cancel(call: Call): void {
+    this.#withdrawn.next(call);
+  }
+
+  /** From here on requests get UNAVAILABLE. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Closes, and resolves when every call has ended. */
+  drain(): Promise<void> {
+    this.close();
+    if (this.#inside === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onDrained.push(resolve));
+  }
+
+  #leave(call: Call): void {
+    call.cancel();
+    this.#inside--;
+    if (this.#inside > 0) return;
+    for (const resolve of this.#onDrained.splice(0)) resolve();
+  }
+
+  /** Requests are checked: their inputs agree on the batch dimension. A request for no rows still takes the place of one. */
+  #rows({ inputs }: InferRequest): number {
+    if (this.#config.spec.maxBatchSize === 0) return 1;
+    for (const tensor of inputs.values()) return Math.max(1, tensor.shape[0] ?? 1);
+    return 1;
+  }
+}

@@ -1,0 +1,255 @@
+import type { Observer, Subscriber, Subscription } from 'rxjs';
+import { Observable } from 'rxjs';
+import type { Granted } from '../streams/flow/buffer-when-free.ts';
+import type { Scheduler } from '../streams/flow/clock.ts';
+import { epochMs } from '../streams/flow/clock.ts';
+import type { Batch, BatchTimes, Instance, Part } from '../streams/inference/backend.ts';
+import { InferError, toInferError } from '../streams/inference/error.ts';
+import type { EventSink } from '../streams/inference/events.ts';
+import type { Log } from '../streams/inference/log.ts';
+import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { InferResponse } from '../streams/inference/response.ts';
+import type { Call, Cancellable } from './call.ts';
+
+/** Calls, except `batches`; `in = out + failed + running` at every moment. */
+export interface RunCounters {
+  in: number;
+  out: number;
+  failed: number;
+  running: number;
+  /** Running now. */
+  batches: number;
+}
+
+export const noRunCounters = (): RunCounters => ({ in: 0, out: 0, failed: 0, running: 0, batches: 0 });
+
+export interface RunBatchConfig {
+  readonly spec: Pick<ModelSpec, 'name' | 'version' | 'decoupled'>;
+  readonly sink: EventSink;
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+  readonly counters: RunCounters;
+}
+
+/** Statistics and metrics count what an instance says against the backend. */
+const backendError = (error: unknown): InferError => {
+  const known = toInferError(error, 'BACKEND');
+  return known.reason === 'OTHER' ? new InferError(known.code, known.message, { cause: known, reason: 'BACKEND' }) : known;
+};
+
+class BatchRun implements Observer<Part>, Cancellable {
+  readonly #config: RunBatchConfig;
+  readonly #granted: Granted<Call, Instance>;
+  readonly #ended: Subscriber<never>;
+  readonly #startMs: number;
+  readonly #times: BatchTimes = { inputEndMs: 0, outputStartMs: 0 };
+  /** Answers so far to each call. */
+  readonly #answers: number[] = [];
+  #totalRows = 0;
+  #open: number;
+  #succeeded = 0;
+  #succeededRows = 0;
+  #queueMs = 0;
+  #isOver = false;
+  #running: Subscription | undefined;
+
+  constructor(config: RunBatchConfig, granted: Granted<Call, Instance>, ended: Subscriber<never>) {
+    this.#config = config;
+    this.#granted = granted;
+    this.#ended = ended;
+    this.#startMs = config.scheduler.now();
+    this.#open = granted.items.length;
+  }
+
+  start(): void {
+    const { items, lease } = this.#granted;
+    const { counters } = this.#config;
+    counters.in += items.length;
+    counters.running += items.length;
+    counters.batches++;
+    lease.onEnded = (error) => this.#lose(error);
+    const batch = this.#batch();
+    let parts$: Observable<Part>;
+    try {
+      parts$ = lease.resource.run(batch);
+    } catch (error) {
+      this.error(error);
+      return;
+    }
+    this.#running = parts$.subscribe(this);
+    // It may be over already: by an answer or a cancellation within `subscribe`.
+    if (this.#isOver) this.#running.unsubscribe();
+  }
+
+  next(part: Part): void {
+    const call = this.#granted.items[part.of];
+    if (call === undefined) {
+      this.error(new InferError('INTERNAL', `${this.#model()} answered request ${part.of} of a batch of ${this.#granted.items.length}`));
+      return;
+    }
+    const answers = (this.#answers[part.of] ?? 0) + 1;
+    this.#answers[part.of] = answers;
+    if (answers > 1 && !this.#config.spec.decoupled) {
+      this.#refuseAnother(call, answers);
+      return;
+    }
+    if (!call.isOpen) return;
+    if (part.error !== undefined) {
+      this.#fail(call, backendError(part.error));
+      return;
+    }
+    const response = this.#response(call, part);
+    if (!part.isLast) {
+      call.answer(response);
+      return;
+    }
+    this.#succeed(call);
+    call.answerLast(response);
+  }
+
+  /** Fails every call that has had no last answer. */
+  error(error: unknown): void {
+    const failure = backendError(error);
+    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, failure);
+    this.#ended.complete();
+  }
+
+  complete(): void {
+    const { items } = this.#granted;
+    for (let of = 0; of < items.length; of++) {
+      const call = items[of];
+      if (!call?.isOpen) continue;
+      const answers = this.#answers[of] ?? 0;
+      if (this.#config.spec.decoupled || answers === 1) {
+        this.#succeed(call);
+        call.complete();
+      } else {
+        this.#fail(call, this.#singleResponseError(answers));
+      }
+    }
+    this.#ended.complete();
+  }
+
+  /** A caller has gone. When nobody is left the instance is told. */
+  cancel(): void {
+    this.#leave('failed');
+    if (this.#open === 0) this.#ended.complete();
+  }
+
+  /** However it ended. */
+  end(): void {
+    this.#isOver = true;
+    this.#running?.unsubscribe();
+    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, this.#gone(undefined));
+    this.#config.counters.batches--;
+    this.#report();
+    this.#granted.lease.release();
+  }
+
+  #batch(): Batch {
+    const { items } = this.#granted;
+    const requests = [];
+    const rows = [];
+    for (const call of items) {
+      call.holder = this;
+      requests.push(call.request);
+      rows.push(call.rows);
+      this.#totalRows += call.rows;
+    }
+    return { requests, rows, totalRows: this.#totalRows, times: this.#times };
+  }
+
+  #response(call: Call, part: Part): InferResponse {
+    const { name, version } = this.#config.spec;
+    return {
+      modelName: name,
+      modelVersion: version,
+      id: call.request.id,
+      parameters: part.parameters,
+      outputs: part.outputs,
+      isLast: part.isLast,
+    };
+  }
+
+  #leave(as: 'out' | 'failed'): void {
+    this.#open--;
+    this.#config.counters.running--;
+    this.#config.counters[as]++;
+  }
+
+  #succeed(call: Call): void {
+    this.#leave('out');
+    this.#succeeded++;
+    this.#succeededRows += call.rows;
+    this.#queueMs += this.#startMs - call.arrivedMs;
+  }
+
+  #fail(call: Call, error: InferError): void {
+    this.#leave('failed');
+    call.fail(error);
+  }
+
+  #refuseAnother(call: Call, answers: number): void {
+    const error = this.#singleResponseError(answers);
+    if (call.isOpen) this.#fail(call, error);
+    else this.#config.log.error(error.message);
+  }
+
+  /** The instance has ended under the batch; it may be too far gone to say so itself. */
+  #lose(error: unknown): void {
+    const failure = error instanceof InferError ? backendError(error) : this.#gone(error);
+    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, failure);
+    this.#ended.complete();
+  }
+
+  #gone(cause: unknown): InferError {
+    return new InferError('UNAVAILABLE', `an instance of ${this.#model()} ended while it ran the request`, { cause, reason: 'BACKEND' });
+  }
+
+  #singleResponseError(answers: number): InferError {
+    return new InferError('INTERNAL', `expected a single response, got ${answers} from ${this.#model()}`, { reason: 'BACKEND' });
+  }
+
+  #model(): string {
+    return `model '${this.#config.spec.name}' version ${this.#config.spec.version}`;
+  }
+
+  #report(): void {
+    if (this.#succeeded === 0) return;
+    const endMs = this.#config.scheduler.now();
+    const inputEndMs = this.#times.inputEndMs || this.#startMs;
+    const outputStartMs = this.#times.outputStartMs || endMs;
+    this.#config.sink({
+      kind: 'batch-executed',
+      model: this.#config.spec.name,
+      version: this.#config.spec.version,
+      rows: this.#totalRows,
+      succeeded: this.#succeeded,
+      succeededRows: this.#succeededRows,
+      queueMs: this.#queueMs,
+      computeInputMs: Math.max(0, inputEndMs - this.#startMs),
+      computeInferMs: Math.max(0, outputStartMs - inputEndMs),
+      computeOutputMs: Math.max(0, endMs - outputStartMs),
+      endedAtMs: epochMs(),
+    });
+  }
+}
+
+/**
+ * Runs one batch on the instance that is lent for it and hands each answer to the caller whose request it answers.
+ *
+ * emits           nothing: answers go to the callers
+ * errors          never: a failure of the instance fails the calls that it was to answer, one of them or all; a model that is not decoupled
+ *                 fails a call that it answers twice or not at all
+ * completes when  the run has ended, or every caller that still waited has cancelled
+ * on unsubscribe  cancels the run and fails with UNAVAILABLE who still waits
+ * Whichever way it ends, the instance's run is unsubscribed, one event reports it if any call succeeded, and the lease is released.
+ */
+export const runBatch =
+  (config: RunBatchConfig) =>
+  (granted: Granted<Call, Instance>): Observable<never> =>
+    new Observable((subscriber) => {
+      const run = new BatchRun(config, granted, subscriber);
+      subscriber.add(() => run.end());
+      run.start();
+    });

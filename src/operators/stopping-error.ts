@@ -1,0 +1,6 @@
+import { InferError, requestPrefix } from '../streams/inference/error.ts';
+import type { InferRequest } from '../streams/inference/request.ts';
+
+/** For a request that comes, or still waits, when its model ends. */
+export const stoppingError = ({ id }: InferRequest): InferError =>
+  new InferError('UNAVAILABLE', `${requestPrefix(id)}Server is stopping, scheduler for model has stopped accepting new inference requests`);

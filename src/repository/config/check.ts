@@ -1,0 +1,41 @@
+import { isAbsolute, normalize } from 'node:path';
+import { checkBatching } from './check-batching.ts';
+import { checkFields } from './check-fields.ts';
+import { checkIdentity } from './check-identity.ts';
+import { checkTensors } from './check-tensors.ts';
+import type { Finding } from './findings.ts';
+import { fault } from './findings.ts';
+import { checkInstanceGroups } from './instance-groups.ts';
+import type { ModelConfig } from './model-config.ts';
+
+export interface CheckConfig {
+  readonly directoryName: string;
+  /** The config before completion. */
+  readonly written: ModelConfig;
+  readonly gpus: readonly number[];
+  /** Names of the backends that this server has. */
+  readonly backends: readonly string[];
+}
+
+const checkBackend = ({ backend }: ModelConfig, backends: readonly string[]): readonly Finding[] => {
+  if (backend === '' || backends.includes(backend)) return [];
+  const text = `unable to find backend library for backend '${backend}', try specifying runtime on the model configuration.`;
+  return [fault('backend', text, { wanted: `one of ${backends.join(', ')}`, got: `'${backend}'` })];
+};
+
+const checkFilename = ({ name, default_model_filename: file }: ModelConfig): readonly Finding[] => {
+  const way = normalize(file);
+  if (file === '' || (!isAbsolute(way) && way !== '.' && way !== '..' && !way.startsWith('../'))) return [];
+  return [fault('default_model_filename', `model file '${file}' is outside the version directory for ${name}`)];
+};
+
+/** Everything wrong with a complete config that shows without the model's own file. */
+export const check = (config: ModelConfig, { directoryName, written, gpus, backends }: CheckConfig): readonly Finding[] => [
+  ...checkIdentity(config, directoryName),
+  ...checkBackend(config, backends),
+  ...checkFields(config),
+  ...checkBatching(config),
+  ...checkTensors(config),
+  ...checkInstanceGroups(config, written, gpus),
+  ...checkFilename(config),
+];

@@ -1,0 +1,126 @@
+import type { Subscription } from 'rxjs';
+import type { RunningModel } from '../operators/run-model.ts';
+import { InferError, toInferError } from '../streams/inference/error.ts';
+import type { AssembleConfig } from './assemble.ts';
+import { assemble } from './assemble.ts';
+import type { PrepareConfig, PreparedVersion } from './prepare-version.ts';
+import { prepareVersion } from './prepare-version.ts';
+import type { ReadModel } from './read-model.ts';
+import { readModel } from './read-model.ts';
+import type { Registry } from './registry.ts';
+import type { ModelFolder } from './scan.ts';
+import { statusText } from './status-text.ts';
+
+export interface LoadModelConfig extends AssembleConfig, PrepareConfig {
+  readonly registry: Registry;
+  /** Ends every version when it ends. */
+  readonly lifetime: Subscription;
+}
+
+interface Started {
+  readonly running: RunningModel;
+  end(): void;
+}
+
+const cancelled = (): InferError => new InferError('UNAVAILABLE', 'the load was cancelled: the server is exiting');
+
+/** Starts a version; resolves when its instances are ready. `onFailure` hears of an end after that. */
+const start = (prepared: PreparedVersion, config: LoadModelConfig, onFailure: (error: InferError) => void): Promise<Started> =>
+  new Promise((resolve, reject) => {
+    if (config.lifetime.closed) throw cancelled();
+    let isUp = false;
+    const subscription = assemble(prepared, config).subscribe({
+      next: (running) => {
+        isUp = true;
+        resolve({ running, end: () => subscription.unsubscribe() });
+      },
+      error: (error: unknown) => (isUp ? onFailure(toInferError(error)) : reject(toInferError(error))),
+    });
+    // Settles nothing once the version is up.
+    subscription.add(() => reject(cancelled()));
+    config.lifetime.add(subscription);
+  });
+
+const failVersion = (model: string, version: string, error: unknown, { registry, log }: LoadModelConfig): void => {
+  const reason = statusText(toInferError(error));
+  registry.setState(model, version, 'UNAVAILABLE', reason);
+  log.error(`failed to load '${model}' version ${version}: ${reason}`);
+};
+
+/** A version that was served and is no more. */
+const endVersion = (model: string, version: string, error: InferError, { registry, log }: LoadModelConfig): void => {
+  const reason = statusText(error);
+  registry.setState(model, version, 'UNAVAILABLE', reason);
+  log.error(`model '${model}' version ${version} has ended: ${reason}`);
+};
+
+const prepareAll = async (model: ReadModel, config: LoadModelConfig): Promise<readonly PreparedVersion[]> => {
+  const prepared: PreparedVersion[] = [];
+  for (const version of model.versions) {
+    try {
+      prepared.push(await prepareVersion(model, version, config));
+    } catch (error) {
+      failVersion(model.folder.name, version, error, config);
+    }
+  }
+  for (const warning of new Set(prepared.flatMap(({ warnings }) => warnings))) config.log.warning(warning);
+  return prepared;
+};
+
+/** Starts versions one after another up to the first that fails. */
+const startAll = async (name: string, prepared: readonly PreparedVersion[], config: LoadModelConfig): Promise<readonly Started[]> => {
+  const started: Started[] = [];
+  for (const version of prepared) {
+    try {
+      started.push(await start(version, config, (error) => endVersion(name, version.spec.version, error, config)));
+    } catch (error) {
+      failVersion(name, version.spec.version, error, config);
+      break;
+    }
+  }
+  return started;
+};
+
+const dropOthers = (name: string, versions: readonly string[], { registry }: LoadModelConfig): void => {
+  for (const version of versions) {
+    if (registry.stateOf(name, version) !== 'LOADING') continue;
+    registry.setState(name, version, 'UNAVAILABLE', `not loaded, since another version of model '${name}' failed to load`);
+  }
+};
+
+/**
+ * Loads the versions of a model that its policy chooses, as one unit: when one of them fails none is served. Never rejects: what went wrong
+ * is in the registry and in the log.
+ */
+export const loadModel = async (folder: ModelFolder, config: LoadModelConfig): Promise<void> => {
+  const { name } = folder;
+  const { registry, log } = config;
+  if (config.lifetime.closed) return registry.add(name, statusText(cancelled()));
+  registry.add(name);
+  let model: ReadModel;
+  try {
+    model = await readModel(folder, config);
+  } catch (error) {
+    const cause = toInferError(error);
+    registry.add(name, statusText(cause));
+    log.error(`Poll failed for model directory '${name}': ${cause.message}`);
+    return;
+  }
+  for (const version of model.versions) {
+    registry.setState(name, version, 'LOADING');
+    log.info(`loading: ${name}:${version}`);
+  }
+  const prepared = await prepareAll(model, config);
+  const isPrepared = prepared.length === model.versions.length;
+  const started = isPrepared ? await startAll(name, prepared, config) : [];
+  if (started.length < model.versions.length) {
+    for (const { end } of started) end();
+    dropOthers(name, model.versions, config);
+    return;
+  }
+  prepared.forEach(({ spec }, index) => {
+    const running = started[index]?.running;
+    if (running !== undefined) registry.setReady(name, spec.version, { running, served: { spec, infer: running.infer } });
+  });
+  log.info(`successfully loaded '${name}'`);
+};

@@ -1,0 +1,70 @@
+import type { Lane } from './lane.ts';
+
+/** Where an item stands in a lane; whoever holds it can take the item out. */
+export interface Place<T> {
+  readonly item: T;
+  /** False once the item has left. */
+  readonly isTaken: boolean;
+}
+
+class Link<T> implements Place<T> {
+  readonly item: T;
+  before: Link<T> | undefined;
+  after: Link<T> | undefined;
+  isTaken = true;
+
+  constructor(item: T, before: Link<T> | undefined) {
+    this.item = item;
+    this.before = before;
+  }
+}
+
+/** Items in order of arrival. Adding and taking out anywhere cost the same however long it is; it can be walked again and again. */
+export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
+  #first: Link<T> | undefined;
+  #last: Link<T> | undefined;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(item: T): Place<T> {
+    const link = new Link(item, this.#last);
+    if (this.#last === undefined) this.#first = link;
+    else this.#last.after = link;
+    this.#last = link;
+    this.#length++;
+    return link;
+  }
+
+  shift(): T | undefined {
+    const link = this.#first;
+    if (link !== undefined) this.#unlink(link);
+    return link?.item;
+  }
+
+  /** `place` must be one of this list's own. */
+  remove(place: Place<T>): boolean {
+    if (!(place instanceof Link) || !place.isTaken) return false;
+    this.#unlink(place);
+    return true;
+  }
+
+  clear(): void {
+    while (this.#first !== undefined) this.#unlink(this.#first);
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (let link = this.#first; link !== undefined; link = link.after) yield link.item;
+  }
+
+  #unlink(link: Link<T>): void {
+    if (link.before === undefined) this.#first = link.after;
+    else link.before.after = link.after;
+    if (link.after === undefined) this.#last = link.before;
+    else link.after.before = link.before;
+    link.isTaken = false;
+    this.#length--;
+  }
+}

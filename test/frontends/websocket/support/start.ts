@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { WebSocketFrontEnd, WebSocketOptions } from '../../../../src/frontends/websocket/serve.ts';
+import { serveWebSocket } from '../../../../src/frontends/websocket/serve.ts';
+import type { Infer } from '../../../../src/streams/inference/infer.ts';
+import { scriptedDataPlane } from './scripted-data-plane.ts';
+
+export interface TestServer {
+  readonly origin: string;
+  readonly port: number;
+  readonly frontEnd: WebSocketFrontEnd;
+  /** Lines at level info and worse. */
+  readonly logged: readonly string[];
+  stop(): Promise<void>;
+}
+
+const listen = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+};
+
+/** The front end over scripted models on a real port. */
+export const startWebSocket = async (
+  models: Readonly<Record<string, Infer>>,
+  options: Omit<WebSocketOptions, 'log'> = {},
+): Promise<TestServer> => {
+  const logged: string[] = [];
+  const log = {
+    error: (message: string) => logged.push(message),
+    warning: (message: string) => logged.push(message),
+    info: (message: string) => logged.push(message),
+    verbose: () => {},
+  };
+  const frontEnd = serveWebSocket(scriptedDataPlane(models), { ...options, log });
+  const server = createServer();
+  server.on('upgrade', (request, socket, head) => {
+    if (!frontEnd.onUpgrade(request, socket, head)) socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+  });
+  const port = await listen(server);
+  return {
+    origin: `ws://127.0.0.1:${port}`,
+    port,
+    frontEnd,
+    logged,
+    stop: async () => {
+      await frontEnd.close(AbortSignal.abort());
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { WaitingList } from '../../../src/streams/flow/waiting-list.ts';
+
+describe('WaitingList', () => {
+  it('does as an array does, whatever leaves it and from where', () => {
+    const step = fc.oneof(fc.constant('push' as const), fc.constant('shift' as const), fc.constant('clear' as const), fc.nat(20));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const list = new WaitingList<number>();
+        let model: number[] = [];
+        const places = [];
+        let pushed = 0;
+        for (const step of steps) {
+          if (step === 'push') {
+            model.push(pushed);
+            places.push(list.push(pushed++));
+          } else if (step === 'shift') {
+            expect(list.shift()).toBe(model.shift());
+          } else if (step === 'clear') {
+            list.clear();
+            model = [];
+          } else {
+            const place = places[step];
+            if (place === undefined) continue;
+            expect(list.remove(place)).toBe(model.includes(place.item));
+            model = model.filter((item) => item !== place.item);
+          }
+          expect([...list]).toEqual(model);
+          expect(list.length).toBe(model.length);
+        }
+      }),
+    );
+  });
+
+  it('can be walked again after a walk that stopped early', () => {
+    const list = new WaitingList<string>();
+    for (const item of 'abc') list.push(item);
+    for (const item of list) if (item === 'b') break;
+    expect([...list]).toEqual(['a', 'b', 'c']);
+  });
+});
