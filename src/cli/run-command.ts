@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../server/package-version.ts';
 import { leaveProcess } from './leave-process.ts';
 import { type CommandLine, parseCommandLine } from './parse-command-line.ts';
 import { renderHelp } from './render-help.ts';
 import { serve } from './serve.ts';
 import { UsageError } from './usage-error.ts';
-
-const version = (): string => {
-  const { version }: { version: string } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return version;
-};
 
 const readCommandLine = (args: readonly string[]): CommandLine | undefined => {
   try {
@@ -28,7 +23,6 @@ export const runCommand = async (args: readonly string[]): Promise<void> => {
     process.exitCode = 1;
     return;
   }
-  if (commandLine.action === 'help') process.stdout.write(renderHelp());
-  else if (commandLine.action === 'version') process.stdout.write(`weir ${version()}\n`);
-  else leaveProcess(await serve(commandLine.settings, commandLine.warnings));
+  if (commandLine.action === 'serve') leaveProcess(await serve(commandLine.settings, commandLine.warnings));
+  else process.stdout.write(commandLine.action === 'help' ? renderHelp() : `weir ${packageVersion}\n`);
 };

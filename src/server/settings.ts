@@ -48,7 +48,7 @@ export interface HttpSettings {
   readonly address: string;
   readonly port: number;
   readonly reusePort: boolean;
-  /** Regular expression for whole header names; `''` for none. */
+  /** Regular expression (RE2), sought in header names in any case; `''` for none. */
   readonly headerForwardPattern: string;
   readonly maxInputBytes: number;
 }
@@ -61,7 +61,6 @@ export interface GrpcSettings {
   readonly headerForwardPattern: string;
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
-  readonly keepalivePermitWithoutCalls: boolean;
   /** 0 for no limit, here and below. */
   readonly maxConnectionAgeMs: number;
   readonly maxConnectionAgeGraceMs: number;
@@ -111,7 +110,6 @@ export const defaultSettings = (): Draft<ServerSettings> => ({
     headerForwardPattern: '',
     keepaliveTimeMs: 7200000,
     keepaliveTimeoutMs: 20000,
-    keepalivePermitWithoutCalls: false,
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
   },

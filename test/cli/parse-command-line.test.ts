@@ -103,7 +103,6 @@ describe('faults', () => {
     ],
     [['--disable-auto-complete-config=true'], 'Bad option: "--disable-auto-complete-config".\nthis option takes no value. Got true'],
     [['--id'], 'Bad option: "--id".\nthis option needs a value: string'],
-    [['--http-header-forward-pattern=('], 'Bad option: "--http-header-forward-pattern".\ninvalid regular expression. Got ('],
     [['stray'], 'Unexpected argument: stray'],
     [['--', '--http-port=1'], 'Unexpected argument: --http-port=1'],
     [['--htp-port=1'], 'Unknown option: "--htp-port". Did you mean --http-port?'],

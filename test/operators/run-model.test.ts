@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { concat, firstValueFrom, NEVER, of, Subject, Subscription, throwError } from 'rxjs';
+import { concat, firstValueFrom, NEVER, of, Subject, Subscription, take, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
@@ -198,6 +198,21 @@ describe('runModel', () => {
     instance.last.finish();
     expect([first.answers.length, second.answers.length, third.answers.length]).toEqual([0, 0, 1]);
     expect(events).toHaveLength(1);
+  });
+
+  it('takes a caller that leaves with its last answer for a success', () => {
+    const instance = new HandInstance();
+    const model = startOne(instance);
+    const answers: InferResponse[] = [];
+    model
+      .infer(makeRequest())
+      .pipe(take(1))
+      .subscribe((answer) => answers.push(answer));
+    time.advance(0);
+    instance.last.finish();
+    expect(answers).toHaveLength(1);
+    expect(counts(model)).toBe('queued 0 running 0 out 1 alive 1 busy 0');
+    expect(events).toMatchObject([{ succeeded: 1 }]);
   });
 
   it('emits once every placement is up', () => {

@@ -4,7 +4,7 @@ import type { Log } from '../../streams/inference/log.ts';
 import { StoppableWorker } from '../workers/stoppable-worker.ts';
 import { workerScript } from '../workers/worker-script.ts';
 import { modelPath } from './model-path.ts';
-import type { DescribeAnswer, DescribedValue, DescribeStart } from './worker-protocol.ts';
+import type { DescribeAnswer, DescribeStart } from './worker-protocol.ts';
 
 /**
  * Inputs and outputs of a model, as ONNX Runtime reads its file in a worker of its own. An output that is no tensor is left out with a
@@ -18,18 +18,15 @@ export const describeModel = async (files: ModelFiles, log: Log): Promise<ModelS
   if (answer.kind === 'not-loaded') throw new InferError(answer.code, `unable to load model '${files.modelName}': ${answer.message}`);
   const inputs = answer.inputs.map((input): SignatureTensor => {
     if (input.tensor !== undefined) return input.tensor;
-    throw new InferError('UNIMPLEMENTED', `unable to load model '${files.modelName}', input ${uncarried(input)}`);
+    throw new InferError('UNIMPLEMENTED', `unable to load model '${files.modelName}': input ${input.why}`);
   });
   const outputs = answer.outputs.flatMap((output): readonly SignatureTensor[] => {
     if (output.tensor !== undefined) return [output.tensor];
-    log.warning(`model '${files.modelName}' is served without output ${uncarried(output)}`);
+    log.warning(`model '${files.modelName}' is served without one of its outputs: ${output.why}`);
     return [];
   });
   return { inputs, outputs };
 };
-
-const uncarried = (value: Extract<DescribedValue, { readonly tensor: undefined }>): string =>
-  `'${value.name}', a ${value.kind}, which onnxruntime-node cannot carry`;
 
 const askWorker = (data: DescribeStart, modelName: string): Promise<DescribeAnswer> =>
   new Promise((resolve, reject) => {

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { InferenceSession } from 'onnxruntime-node';
-import { graphKinds } from './graph-kinds.ts';
-import { loadSession } from './load-session.ts';
+import { kindIn, loadSession, uncarried } from './load-session.ts';
 import { datatypeOf } from './ort-datatypes.ts';
 import { type DescribeAnswer, type DescribedValue, type DescribeStart, notLoaded } from './worker-protocol.ts';
 
@@ -11,9 +9,7 @@ const { path }: DescribeStart = workerData;
 const describeValue = (metadata: InferenceSession.ValueMetadata): DescribedValue => {
   const { name } = metadata;
   const datatype = metadata.isTensor ? datatypeOf(metadata.type) : undefined;
-  if (!metadata.isTensor || datatype === undefined) {
-    return { name, tensor: undefined, kind: graphKinds(readFileSync(path)).get(name) ?? 'value of unknown type' };
-  }
+  if (!metadata.isTensor || datatype === undefined) return { name, tensor: undefined, why: uncarried(name, kindIn(path, name)) };
   return { name, tensor: { name, datatype, shape: metadata.shape.map((size) => (typeof size === 'number' ? size : -1)) } };
 };
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { InferenceSession, TensorConstructor } from 'onnxruntime-node';
 import { InferError } from '../../streams/inference/error.ts';
 import { graphKinds } from './graph-kinds.ts';
+import type { ModelPorts } from './worker-protocol.ts';
 
 export interface LoadedSession {
   readonly session: InferenceSession;
@@ -24,21 +25,41 @@ export const loadSession = async (path: string, options: InferenceSession.Sessio
     return { session: await Session.create(path, { ...options, logSeverityLevel: 4 }), Tensor };
   } catch (error) {
     const reason = reasonOf(error);
-    const name = reason.startsWith('Unsupported data type') ? uncarried(path) : undefined;
+    const name = reason.startsWith('Unsupported data type') ? uncarriedIn(path) : undefined;
     throw name === undefined
       ? new InferError('INTERNAL', reason, { cause: error })
       : new InferError('UNIMPLEMENTED', name, { cause: error });
   }
 };
 
+/**
+ * The tensors that batches ask for must be tensors in the model too.
+ *
+ * @throws InferError UNIMPLEMENTED
+ */
+export const requireTensors = (
+  { inputMetadata, outputMetadata }: InferenceSession,
+  { inputs, outputs }: ModelPorts,
+  path: string,
+): void => {
+  for (const { name, isTensor } of [...inputMetadata, ...outputMetadata]) {
+    if (isTensor || ![...inputs, ...outputs].some((port) => port.name === name)) continue;
+    throw new InferError('UNIMPLEMENTED', uncarried(name, kindIn(path, name)));
+  }
+};
+
+export const kindIn = (path: string, name: string): string => graphKinds(readFileSync(path)).get(name) ?? 'value of unknown type';
+
+export const uncarried = (name: string, kind: string): string => `'${name}' is a ${kind}, which onnxruntime-node cannot carry`;
+
 /** What onnxruntime-node says, on one line. */
 export const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ').trim();
 
-/** The names behind onnxruntime-node's `Unsupported data type: 16`. */
-const uncarried = (path: string): string | undefined => {
+/** What is behind onnxruntime-node's `Unsupported data type: 16`. */
+const uncarriedIn = (path: string): string | undefined => {
   for (const [name, kind] of graphKinds(readFileSync(path))) {
-    if (uncarriedTensor.test(kind)) return `'${name}' is a ${kind}, which onnxruntime-node cannot carry`;
+    if (uncarriedTensor.test(kind)) return uncarried(name, kind);
   }
   return undefined;
 };

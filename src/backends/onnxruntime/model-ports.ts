@@ -1,8 +1,7 @@
-import type { SignatureTensor } from '../../streams/inference/backend.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InputSpec, ModelSpec, TensorSpec } from '../../streams/inference/model-spec.ts';
 import { highestRank } from './slot-memory.ts';
-import type { ModelPorts } from './worker-protocol.ts';
+import type { ModelPorts, Port } from './worker-protocol.ts';
 
 /**
  * The tensors that batches of a model bring and take, as the model itself has them.
@@ -12,11 +11,11 @@ import type { ModelPorts } from './worker-protocol.ts';
 export const modelPorts = (spec: ModelSpec): ModelPorts => {
   const batches = spec.maxBatchSize > 0;
   if (batches) for (const input of spec.inputs) refuseOptional(spec, input);
-  const portOf = (tensor: TensorSpec): SignatureTensor => {
-    const shape = [...(batches ? [-1] : []), ...(tensor.reshape ?? tensor.dims)];
-    if (tensor.datatype === 'BF16') throw cannotCarry(spec, `tensor '${tensor.name}' has datatype BF16`);
-    if (shape.length > highestRank) throw cannotCarry(spec, `tensor '${tensor.name}' has more than ${highestRank} dimensions`);
-    return { name: tensor.name, datatype: tensor.datatype, shape };
+  const portOf = ({ name, datatype, dims, reshape }: TensorSpec): Port => {
+    const shape = [...(batches ? [-1] : []), ...(reshape ?? dims)];
+    if (datatype === 'BF16') throw cannotCarry(spec, `tensor '${name}' has datatype BF16`);
+    if (shape.length > highestRank) throw cannotCarry(spec, `tensor '${name}' has more than ${highestRank} dimensions`);
+    return { name, datatype, shape };
   };
   const inputs = spec.inputs.map(portOf);
   return {

@@ -1,5 +1,7 @@
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
+import { BytesLayoutError } from '../../streams/tensors/bytes-elements.ts';
+import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { damagedString } from './damaged-string.ts';
 import type { ModelPorts } from './worker-protocol.ts';
 
@@ -15,11 +17,20 @@ export const refuseRequest = (request: InferRequest, { inputs }: ModelPorts): In
       const message = `optional input '${name}' is missing in the request to model '${request.modelName}': onnxruntime-node cannot run it without`;
       return new InferError('INVALID_ARGUMENT', message, { reason: 'BACKEND' });
     }
-    const fault = datatype === 'BYTES' ? damagedString(tensor) : undefined;
+    const fault = datatype === 'BYTES' ? faultOf(tensor) : undefined;
     if (fault !== undefined) {
       const message = `input '${name}' for model '${request.modelName}' cannot be carried by onnxruntime-node: ${fault}`;
       return new InferError('INVALID_ARGUMENT', message, { reason: 'BACKEND' });
     }
   }
   return undefined;
+};
+
+const faultOf = (tensor: Tensor): string | undefined => {
+  try {
+    return damagedString(tensor);
+  } catch (error) {
+    if (error instanceof BytesLayoutError) return error.message;
+    throw error;
+  }
 };

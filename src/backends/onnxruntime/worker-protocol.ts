@@ -1,6 +1,7 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import type { SignatureTensor } from '../../streams/inference/backend.ts';
 import { type ErrorCode, toInferError } from '../../streams/inference/error.ts';
+import type { CarriedDatatype } from './ort-datatypes.ts';
 
 /** The data with which a worker that runs batches starts. */
 export interface WorkerStart {
@@ -14,10 +15,14 @@ export interface WorkerStart {
 /** The tensors of a model that a batch brings and takes, with the model's own shapes: −1 for any size. */
 export interface ModelPorts {
   /** Those of a fixed element size first: so their places depend on the shapes alone, never on the length of a string. */
-  readonly inputs: readonly SignatureTensor[];
-  readonly outputs: readonly SignatureTensor[];
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
   /** Whether the first dimension counts rows. */
   readonly batches: boolean;
+}
+
+export interface Port extends SignatureTensor {
+  readonly datatype: CarriedDatatype;
 }
 
 /** A number is a slot whose batch lies ready. */
@@ -54,4 +59,4 @@ export const notLoaded = (error: unknown): NotLoaded => {
 /** An input or output: a tensor that can be carried, or why it cannot. */
 export type DescribedValue =
   | { readonly name: string; readonly tensor: SignatureTensor }
-  | { readonly name: string; readonly tensor: undefined; readonly kind: string };
+  | { readonly name: string; readonly tensor: undefined; readonly why: string };

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadSession } from './load-session.ts';
+import { loadSession, requireTensors } from './load-session.ts';
 import { SlotRunner } from './slot-runner.ts';
 import { type FromWorker, notLoaded, type ToWorker, type WorkerStart } from './worker-protocol.ts';
 
@@ -20,6 +20,7 @@ const runWaiting = async (): Promise<void> => {
 
 const serve = async (): Promise<void> => {
   const loaded = await loadSession(path, options);
+  requireTensors(loaded.session, ports, path);
   const runners = slots.map((shared, index) => new SlotRunner(index, shared, ports, loaded, post));
   parentPort?.on('message', (message: ToWorker) => {
     const runner = runners[typeof message === 'number' ? message : message.slot];

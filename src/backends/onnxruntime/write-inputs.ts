@@ -23,6 +23,8 @@ export const writeInputs = (
   slot: SlotMemory,
   memory: GrowingMemory,
 ): boolean => {
+  if (!batches && requests.length > 1)
+    throw new InferError('INTERNAL', `a model without batch dimension got ${requests.length} requests at once`);
   slot.rows = rows;
   let size = 0;
   for (let index = 0; index < inputs.length; index++) {

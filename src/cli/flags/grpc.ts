@@ -1,6 +1,5 @@
 import { built, type Flag, noEffect, notBuilt } from '../flag.ts';
 import { readBoolean, readCount, readInteger, readPort } from '../flag-values.ts';
-import { readHeaderPattern } from '../read-header-pattern.ts';
 import { UsageError } from '../usage-error.ts';
 
 const group = 'GRPC';
@@ -56,9 +55,9 @@ const listening: readonly Flag[] = [
     group,
     argument: 'string',
     default: '',
-    description: 'Regular expression: metadata whose whole key matches become parameters of the request.',
+    description: 'Regular expression (RE2): metadata in whose key it is found, in any case, become parameters of the request.',
     apply: (value, settings) => {
-      settings.grpc.headerForwardPattern = readHeaderPattern(value);
+      settings.grpc.headerForwardPattern = value;
     },
   }),
 ];
@@ -155,14 +154,15 @@ const connections: readonly Flag[] = [
       settings.grpc.keepaliveTimeoutMs = readCount(value);
     },
   }),
-  built({
+  noEffect({
     name: 'grpc-keepalive-permit-without-calls',
     group,
     argument: 'boolean',
     default: 'false',
     description: 'Ping clients that have no call open.',
-    apply: (value, settings) => {
-      settings.grpc.keepalivePermitWithoutCalls = readBoolean(value);
+    reason: 'the gRPC library pings them in any case',
+    apply: (value) => {
+      readBoolean(value);
     },
   }),
   noEffect({

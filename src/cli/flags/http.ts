@@ -1,6 +1,5 @@
 import { built, type Flag, noEffect, notBuilt } from '../flag.ts';
 import { readBoolean, readInteger, readPort } from '../flag-values.ts';
-import { readHeaderPattern } from '../read-header-pattern.ts';
 import { UsageError } from '../usage-error.ts';
 
 const group = 'HTTP';
@@ -51,9 +50,9 @@ export const httpFlags: readonly Flag[] = [
     group,
     argument: 'string',
     default: '',
-    description: 'Regular expression: headers whose whole name matches become parameters of the request.',
+    description: 'Regular expression (RE2): headers in whose name it is found, in any case, become parameters of the request.',
     apply: (value, settings) => {
-      settings.http.headerForwardPattern = readHeaderPattern(value);
+      settings.http.headerForwardPattern = value;
     },
   }),
   noEffect({

@@ -1,6 +1,6 @@
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
-import { sameShape, type Shape } from '../../streams/tensors/shape.ts';
+import { type Shape, sameShape } from '../../streams/tensors/shape.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { rangeFieldLength, stringField, varint64Length, writeRangeHead, writeVarint64 } from './wire/wire-writer.ts';
 

@@ -6,11 +6,11 @@ import type { ModelSpec } from '../../streams/inference/model-spec.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { ForwardedMetadata } from './parse-request.ts';
 import { type ServedAnswers, servedAnswers } from './served-answers.ts';
-import { StringTable } from './wire/string-table.ts';
 import { readInferRequest, type WireRequest } from './wire/infer-request.ts';
+import { StringTable } from './wire/string-table.ts';
 import { MalformedMessage } from './wire/wire-reader.ts';
 
-const nothingForwarded: ForwardedMetadata = { pattern: undefined, entries: [] };
+export const nothingForwarded: ForwardedMetadata = { pattern: undefined, entries: [] };
 
 /** What both inference calls need, for one server. */
 export class InferService {

@@ -3,8 +3,11 @@ import protobuf from 'protobufjs';
 
 const protoDirectory = new URL('../../../proto/', import.meta.url);
 
-const load = (file: string): protobuf.Root =>
-  new protobuf.Root().loadSync(fileURLToPath(new URL(file, protoDirectory)), { keepCase: true }).resolveAll();
+const load = (file: string): protobuf.Root => {
+  const root = new protobuf.Root().loadSync(fileURLToPath(new URL(file, protoDirectory)), { keepCase: true });
+  root.resolveAll();
+  return root;
+};
 
 const inference = load('grpc_service.proto');
 const health = load('health.proto');

@@ -2,9 +2,9 @@ import type { Metadata } from '@grpc/grpc-js';
 import type { Subscription } from 'rxjs';
 import { epochMs, machineScheduler } from '../../streams/flow/clock.ts';
 import { InferError } from '../../streams/inference/error.ts';
-import { asParseError, type InferService } from './infer-service.ts';
+import { asParseError, type InferService, nothingForwarded } from './infer-service.ts';
 import type { OpenCall } from './open-calls.ts';
-import { type ForwardedMetadata, parseRequest } from './parse-request.ts';
+import { parseRequest } from './parse-request.ts';
 import { parseVersion } from './parse-version.ts';
 import { answerError, issueError } from './render-response.ts';
 import { type CallStatus, okStatus, shuttingDown, toClientError, toStatus } from './status.ts';
@@ -30,7 +30,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   readonly #active = new Set<StreamRequest>();
   #activeBytes = 0;
   #reservedBytes = 0;
-  #forwarded: ForwardedMetadata | undefined;
+  #forwarded = nothingForwarded;
   #endsAtError = false;
   #deadline: Subscription | undefined;
   #isReading = false;
@@ -157,9 +157,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     if (!this.#outlet.isOpen) return false;
     if (this.#active.size === 0) return true;
     return (
-      this.#active.size < requests &&
-      this.#activeBytes < requestBytes &&
-      this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
+      this.#active.size < requests && this.#activeBytes < requestBytes && this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
     );
   }
 
@@ -176,19 +174,15 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
 
   #issue(request: StreamRequest, wire: WireRequest): void {
     const service = this.#service;
-    let isLinedUp = false;
-    try {
-      if (service.isShuttingDown) throw shuttingDown();
-      const version = parseVersion(wire.modelVersion);
-      const served = service.dataPlane.model(wire.modelName, version);
-      const forwarded = this.#forwarded ?? service.nothingForwarded;
-      request.setModel({ answers: service.answersOf(served), decoupled: served.spec.decoupled, wantsEmptyFinal: false });
-      const parsed = parseRequest(wire, version, served.spec, forwarded);
-      isLinedUp = true;
-      request.setWork(served.infer(parsed.request).subscribe(request));
-    } finally {
-      if (!isLinedUp) this.#outlet.lineUp(request);
-    }
+    if (service.isShuttingDown) throw shuttingDown();
+    const version = parseVersion(wire.modelVersion);
+    const served = service.dataPlane.model(wire.modelName, version);
+    request.setModel(service.answersOf(served), served.spec.decoupled ? 'decoupled' : 'single');
+    this.#reservedBytes += request.reservedBytes;
+    if (request.isInTurn) this.#outlet.lineUp(request);
+    const parsed = parseRequest(wire, version, served.spec, this.#forwarded);
+    request.wantsEmptyFinal = parsed.wantsEmptyFinal;
+    request.setWork(served.infer(parsed.request).subscribe(request));
   }
 
   #release(request: StreamRequest): void {

@@ -1,7 +1,19 @@
-/** A call that goes on until its client or its server ends it. */
+/** A call from its headers until it is over. */
 export interface OpenCall {
+  readonly requestsInFlight: number;
+  /** Answers that wait for the client. */
+  readonly outboxBytes: number;
   /** Takes nothing new and ends once what it has begun is answered. */
   shutDown(): void;
+}
+
+/** What the front end has to tell a gauge. */
+export interface GrpcCounters {
+  /** Calls in flight, of all kinds. */
+  readonly calls: number;
+  readonly requestsInFlight: number;
+  /** Answers that wait for slow readers of streams. */
+  readonly outboxBytes: number;
 }
 
 /** The calls in flight of one server. */
@@ -14,8 +26,14 @@ export class OpenCalls {
     return this.#isShuttingDown;
   }
 
-  get size(): number {
-    return this.#calls.size;
+  counters(): GrpcCounters {
+    let requestsInFlight = 0;
+    let outboxBytes = 0;
+    for (const call of this.#calls) {
+      requestsInFlight += call.requestsInFlight;
+      outboxBytes += call.outboxBytes;
+    }
+    return { calls: this.#calls.size, requestsInFlight, outboxBytes };
   }
 
   add(call: OpenCall): void {

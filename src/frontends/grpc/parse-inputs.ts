@@ -108,9 +108,7 @@ const tensorOf = (wire: WireRequest, index: number, input: WireInput, spec: Mode
     throw sharedMemoryNotSupported(input.name);
   }
   if (input.contents !== undefined && rawContents.length > 0) {
-    throw invalid(
-      `contents field must not be specified when using raw_input_contents for '${input.name}' for model '${wire.modelName}'`,
-    );
+    throw invalid(`contents field must not be specified when using raw_input_contents for '${input.name}' for model '${wire.modelName}'`);
   }
   if (!isDatatype(input.datatype)) {
     if (input.contents !== undefined) usedField(countContents(bytes, input.contents), input, wire.modelName);

@@ -23,12 +23,12 @@ const invalid = (message: string): InferError => new InferError('INVALID_ARGUMEN
 const wrongKind = (key: string, expected: string): InferError =>
   invalid(`invalid value type for '${key}' parameter, expected ${expected}.`);
 
-const valueOf = (key: string, parameter: WireParameter, kind: ParameterKind): ParameterValue => {
+const valueOfKind = (key: string, parameter: WireParameter, kind: ParameterKind): ParameterValue => {
   if (parameter.kind !== kind || parameter.value === undefined) throw wrongKind(key, kind);
   return parameter.value;
 };
 
-const boolOf = (key: string, parameter: WireParameter): boolean => valueOf(key, parameter, 'bool_param') === true;
+const boolOf = (key: string, parameter: WireParameter): boolean => valueOfKind(key, parameter, 'bool_param') === true;
 
 const bigintOf = (value: ParameterValue | undefined): bigint => (typeof value === 'bigint' ? value : 0n);
 
@@ -75,7 +75,7 @@ export const parseParameters = (wire: WireParameters | undefined): RequestParame
     else if (key === 'sequence_start') parsed.sequenceStart = boolOf(key, parameter);
     else if (key === 'sequence_end') parsed.sequenceEnd = boolOf(key, parameter);
     else if (key === 'priority') parsed.priority = priorityOf(parameter);
-    else if (key === 'timeout') parsed.timeoutMicroseconds = BigInt.asUintN(64, bigintOf(valueOf(key, parameter, 'int64_param')));
+    else if (key === 'timeout') parsed.timeoutMicroseconds = BigInt.asUintN(64, bigintOf(valueOfKind(key, parameter, 'int64_param')));
     else if (key === 'triton_enable_empty_final_response') parsed.wantsEmptyFinal = boolOf(key, parameter);
     else if (key.startsWith(reservedPrefix)) {
       throw invalid(

@@ -22,7 +22,12 @@ export interface ParsedRequest {
  *
  * @throws InferError in Triton's order: parameters, metadata, inputs, outputs
  */
-export const parseRequest = (wire: WireRequest, version: string, spec: ModelSpec, { pattern, entries }: ForwardedMetadata): ParsedRequest => {
+export const parseRequest = (
+  wire: WireRequest,
+  version: string,
+  spec: ModelSpec,
+  { pattern, entries }: ForwardedMetadata,
+): ParsedRequest => {
   const parameters = parseParameters(wire.parameters);
   const others = forwardHeaders(pattern, entries, parameters.others);
   const inputs = parseInputs(wire, spec);

@@ -27,9 +27,7 @@ export const usesSharedMemory = (tensorName: string, parameters: WireParameters 
     }
   }
   if (region !== undefined && !parameters.has('shared_memory_byte_size')) {
-    throw invalid(
-      `'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor '${tensorName}'`,
-    );
+    throw invalid(`'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor '${tensorName}'`);
   }
   return region !== undefined;
 };

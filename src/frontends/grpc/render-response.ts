@@ -131,5 +131,4 @@ export const answerError = (asked: Asked, message: string): Buffer =>
   streamMessage(message, [...askedFields(asked), parametersBytes(lastOnly)]);
 
 /** In a stream: a decoupled model has ended, and its last answer did not say so. */
-export const emptyFinal = (asked: Asked): Buffer =>
-  streamMessage('', [...askedFields(asked), parametersBytes(lastOnly)]);
+export const emptyFinal = (asked: Asked): Buffer => streamMessage('', [...askedFields(asked), parametersBytes(lastOnly)]);

@@ -1,11 +1,14 @@
-import { type PartialStatusObject, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { type ErrorCode, InferError, toInferError } from '../../streams/inference/error.ts';
 import type { Log } from '../../streams/inference/log.ts';
 
 /** How a call ends. */
-export type CallStatus = PartialStatusObject;
+export interface CallStatus {
+  readonly code: status;
+  readonly details: string;
+}
 
-const statuses: Readonly<Record<ErrorCode, number>> = {
+const statuses: Readonly<Record<ErrorCode, status>> = {
   UNKNOWN: status.UNKNOWN,
   INTERNAL: status.INTERNAL,
   NOT_FOUND: status.NOT_FOUND,

@@ -1,9 +1,8 @@
 import { Outbox } from '../../streams/flow/outbox.ts';
-import { WaitingList } from '../../streams/flow/waiting-list.ts';
 import { Answer } from './render-response.ts';
+import type { CallStatus } from './status.ts';
 import type { StreamMarks } from './stream-marks.ts';
 import type { StreamMessage, StreamRequest } from './stream-request.ts';
-import type { CallStatus } from './status.ts';
 import type { Call } from './transport.ts';
 
 interface OutletConfig {
@@ -27,7 +26,8 @@ const bytesOf = (message: StreamMessage): number => message.byteLength;
 export class StreamOutlet {
   readonly #config: OutletConfig;
   readonly #outbox: Outbox<StreamMessage>;
-  readonly #line = new WaitingList<StreamRequest>();
+  /** No longer than the requests that may be in flight. */
+  readonly #line: StreamRequest[] = [];
   #lineBytes = 0;
   #transportBytes = 0;
 
@@ -60,6 +60,7 @@ export class StreamOutlet {
 
   /** The request's message goes after those of the requests that lined up before. */
   lineUp(request: StreamRequest): void {
+    request.isInLine = true;
     this.#line.push(request);
   }
 
@@ -69,18 +70,19 @@ export class StreamOutlet {
       this.#offer(message);
       return;
     }
+    if (!request.isInLine) this.lineUp(request);
     request.waiting = message;
-    if (this.#line.first !== request) {
+    if (this.#line[0] !== request) {
       if (message instanceof Answer) message.keep();
       this.#lineBytes += message.byteLength;
       return;
     }
     this.#shift(request, message);
-    let next = this.#line.first;
+    let next = this.#line[0];
     while (next?.waiting !== undefined) {
       this.#lineBytes -= next.waiting.byteLength;
       this.#shift(next, next.waiting);
-      next = this.#line.first;
+      next = this.#line[0];
     }
   }
 
@@ -97,7 +99,7 @@ export class StreamOutlet {
   }
 
   #clearLine(): void {
-    while (this.#line.shift() !== undefined) {}
+    this.#line.length = 0;
     this.#lineBytes = 0;
   }
 

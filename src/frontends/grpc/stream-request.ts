@@ -1,8 +1,8 @@
 import type { Observer, Unsubscribable } from 'rxjs';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
-import { learnBytes, type ServedAnswers } from './served-answers.ts';
 import { Answer, type Asked, emptyFinal } from './render-response.ts';
+import { learnBytes, type ServedAnswers } from './served-answers.ts';
 
 /** A message to the client about one request. */
 export type StreamMessage = Answer | Buffer;
@@ -16,12 +16,8 @@ export interface StreamRequestOwner {
   onEnd(request: StreamRequest): void;
 }
 
-/** The model that a request is for, once it is found. */
-export interface StreamedModel {
-  readonly answers: ServedAnswers;
-  readonly decoupled: boolean;
-  readonly wantsEmptyFinal: boolean;
-}
+/** How a model answers: `single` with one response, `decoupled` with any number. */
+export type AnswerMode = 'single' | 'decoupled';
 
 const unanswered = (): InferError => new InferError('INTERNAL', 'expected a single response, got 0');
 
@@ -38,10 +34,14 @@ export class StreamRequest implements Observer<InferResponse> {
   isEnded = false;
   /** Its message is on its way: for a request that is answered in turn. */
   isSent = false;
+  isInLine = false;
   /** The message that waits for its turn. */
   waiting: StreamMessage | undefined;
+  /** A decoupled model's end without an answer is told in a message of its own. */
+  wantsEmptyFinal = false;
   readonly #owner: StreamRequestOwner;
-  #model: StreamedModel | undefined;
+  #answers: ServedAnswers | undefined;
+  #mode: AnswerMode = 'single';
   #work: Unsubscribable | undefined;
   #isAnswered = false;
   #saidLast = false;
@@ -54,12 +54,13 @@ export class StreamRequest implements Observer<InferResponse> {
 
   /** Answers of a decoupled model go out as they come, others, and all errors before the model is known, in the order of their requests. */
   get isInTurn(): boolean {
-    return this.#model?.decoupled !== true;
+    return this.#mode === 'single';
   }
 
-  setModel(model: StreamedModel): void {
-    this.#model = model;
-    this.reservedBytes = model.answers.expectedBytes;
+  setModel(answers: ServedAnswers, mode: AnswerMode): void {
+    this.#answers = answers;
+    this.#mode = mode;
+    this.reservedBytes = answers.expectedBytes;
   }
 
   /** The answers have been subscribed to. */
@@ -70,15 +71,15 @@ export class StreamRequest implements Observer<InferResponse> {
   }
 
   next(response: InferResponse): void {
-    const model = this.#model;
-    if (this.isEnded || model === undefined) return;
-    if (!model.decoupled && this.#isAnswered) return;
-    const isLast = response.isLast || !model.decoupled;
+    const answers = this.#answers;
+    if (this.isEnded || answers === undefined) return;
+    if (this.isInTurn && this.#isAnswered) return;
+    const isLast = response.isLast || this.isInTurn;
     this.#isAnswered = true;
     this.#saidLast ||= isLast;
     try {
-      const answer = new Answer(model.answers.template, response, isLast ? 'last' : 'more');
-      learnBytes(model.answers, answer.byteLength);
+      const answer = new Answer(answers.template, response, isLast ? 'last' : 'more');
+      learnBytes(answers, answer.byteLength);
       this.#owner.onMessage(this, answer);
     } catch (error) {
       this.#owner.onFailure(this, error);
@@ -90,13 +91,12 @@ export class StreamRequest implements Observer<InferResponse> {
   }
 
   complete(): void {
-    const model = this.#model;
-    if (this.isEnded || model === undefined) return;
-    if (!model.decoupled && !this.#isAnswered) {
+    if (this.isEnded) return;
+    if (this.isInTurn && !this.#isAnswered) {
       this.#owner.onFailure(this, unanswered());
       return;
     }
-    if (model.wantsEmptyFinal && !this.#saidLast) this.#owner.onMessage(this, emptyFinal(this.asked));
+    if (this.wantsEmptyFinal && !this.#saidLast) this.#owner.onMessage(this, emptyFinal(this.asked));
     if (!this.isEnded) this.#owner.onEnd(this);
   }
 

@@ -1,4 +1,10 @@
-import { type Metadata, ServerInterceptingCall, type ServerInterceptor, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import type protobuf from 'protobufjs';
 import type { Outgoing } from './outgoing.ts';
 import type { CallStatus } from './status.ts';
@@ -52,7 +58,7 @@ export const serveCalls =
   (routes: ReadonlyMap<string, Serve>): ServerInterceptor =>
   (method, call) => {
     const serve = routes.get(method.path);
-    return serve === undefined ? call : new ServedCall(call, serve);
+    return serve === undefined ? new ServerInterceptingCall(call) : new ServedCall(call, serve);
   };
 
 export const methodPath = (method: protobuf.Method): string => `/${method.parent?.fullName.slice(1)}/${method.name}`;

@@ -94,6 +94,15 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
     this.#call.sendStatus(toStatus(toClientError(error, this.#config.log)));
   }
 
+  get requestsInFlight(): number {
+    return this.#isAnswered ? 0 : 1;
+  }
+
+  /** The one answer belongs to the transport. */
+  get outboxBytes(): number {
+    return 0;
+  }
+
   /** It ends by itself. */
   shutDown(): void {}
 }

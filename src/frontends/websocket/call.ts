@@ -52,13 +52,13 @@ export class Call implements Observer<InferResponse> {
     const { owner, rendering } = this.#config;
     let frame: Buffer;
     try {
-      frame = renderResponse(owner.frames, response, rendering, { isFinal: response.isLast });
+      frame = renderResponse(owner.frames, response, rendering);
     } catch (error) {
       this.fail(toInferError(error));
       return;
     }
     if (!owner.offer(frame)) {
-      this.fail(new InferError('RESOURCE_EXHAUSTED', `answers are read too slowly, too many bytes wait for this connection`));
+      this.fail(new InferError('RESOURCE_EXHAUSTED', 'too many bytes of answers wait for this connection, its client reads too slowly'));
       return;
     }
     if (response.isLast) this.#end();
@@ -80,7 +80,7 @@ export class Call implements Observer<InferResponse> {
       outputs: new Map(),
       isLast: true,
     };
-    owner.offerFinal(renderResponse(owner.frames, empty, rendering, { isFinal: true }));
+    owner.offerFinal(renderResponse(owner.frames, empty, rendering));
     this.#end();
   }
 

@@ -5,14 +5,15 @@ import { WaitingList } from '../../streams/flow/waiting-list.ts';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, requestPrefix, toInferError } from '../../streams/inference/error.ts';
 import type { Log } from '../../streams/inference/log.ts';
+import type { CallOwner } from './call.ts';
 import { Call } from './call.ts';
 import { closeCodeOf } from './counters.ts';
-import type { Frames } from './frames.ts';
+import type { Frames, Parts } from './frames.ts';
 import { Liveness } from './liveness.ts';
-import type { CallOwner } from './call.ts';
-import type { Parts } from './frames.ts';
+import { MessageError } from './message-error.ts';
 import type { InferMessage } from './parse-message.ts';
-import { parseMessage, RefusedMessage, sizesAddUp } from './parse-message.ts';
+import { parseMessage } from './parse-message.ts';
+import { readMessage } from './read-message.ts';
 import { renderError } from './render-message.ts';
 import type { StreamTarget } from './stream-target.ts';
 
@@ -163,7 +164,7 @@ export class Connection implements CallOwner {
   }
 
   async #closeWhenDone(): Promise<void> {
-    if (!this.#isDraining || this.#isClosing || this.#calls.size > 0 || this.#readAhead.length > 0) return;
+    if (this.#isClosing || this.#calls.size > 0 || this.#readAhead.length > 0) return;
     await this.#outbox.whenEmpty();
     if (this.#calls.size === 0) this.close(1001, 'server stopping');
   }
@@ -216,7 +217,7 @@ export class Connection implements CallOwner {
       this.#liveness.showLife();
       this.#webSocket.resume();
     }
-    void this.#closeWhenDone();
+    if (this.#isDraining) void this.#closeWhenDone();
   }
 
   readonly #onMessage = (data: RawData, isBinary: boolean): void => {
@@ -240,7 +241,7 @@ export class Connection implements CallOwner {
       if (message.kind === 'cancel') this.#cancel(id);
       else this.#infer(message, parts);
     } catch (error) {
-      this.#refuse(error instanceof RefusedMessage ? error.id : id, toInferError(error));
+      this.#refuse(error instanceof MessageError ? error.id : id, toInferError(error));
     }
   }
 
@@ -250,14 +251,13 @@ export class Connection implements CallOwner {
   }
 
   /** @throws InferError for a request that is not begun */
-  #infer({ id, modelName, modelVersion, document }: InferMessage, { buffer, tensorStart }: Parts): void {
+  #infer(message: InferMessage, parts: Parts): void {
+    const { id, modelName, modelVersion } = message;
     const { dataPlane, maxMessageBytes } = this.#config;
     if (this.#isDraining) throw new InferError('UNAVAILABLE', 'Server not ready', { reason: 'REJECTED' });
     if (this.#callsById.has(id)) throw new InferError('ALREADY_EXISTS', `request id '${id}' is in flight on this connection already`);
     const { spec, infer } = dataPlane.model(modelName, modelVersion);
-    const tail = { buffer, start: tensorStart, end: buffer.length };
-    const { request, rendering } = readMessage(document, { modelName, modelVersion, tail, maxInputBytes: maxMessageBytes });
-    if (!this.frames.isBinary) refuseBinaryOutputs(rendering);
+    const { request, rendering } = readMessage(message, { frames: this.frames, parts, spec, maxInputBytes: maxMessageBytes });
     const call = new Call({ owner: this, request, rendering, modelVersion: spec.version });
     this.#calls.add(call);
     if (id !== '') this.#callsById.set(id, call);

@@ -1,5 +1,5 @@
-import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { InferError } from '../../streams/inference/error.ts';
+import type { Tensor } from '../../streams/tensors/tensor.ts';
 import type { Subprotocol } from './choose-subprotocol.ts';
 
 /** Where the parts of a message lie in its frame. */
@@ -17,7 +17,7 @@ export interface Frames {
   /** @throws InferError when the frame is no message */
   split(frame: Buffer): Parts;
   /** Copies the tensors: they may be views of memory that the next batch overwrites. */
-  join(json: Uint8Array, tensors: readonly Tensor[]): Buffer;
+  join(json: string, tensors: readonly Tensor[]): Buffer;
 }
 
 const lengthBytes = 4;
@@ -25,7 +25,7 @@ const lengthBytes = 4;
 const jsonFrames: Frames = {
   isBinary: false,
   split: (frame) => ({ buffer: frame, jsonStart: 0, jsonEnd: frame.length, tensorStart: frame.length }),
-  join: (json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength),
+  join: (json) => Buffer.from(json),
 };
 
 const binaryFrames: Frames = {
@@ -43,12 +43,12 @@ const binaryFrames: Frames = {
     return { buffer: frame, jsonStart: lengthBytes, jsonEnd, tensorStart: jsonEnd };
   },
   join: (json, tensors) => {
-    let size = lengthBytes + json.byteLength;
+    const jsonBytes = Buffer.byteLength(json);
+    let size = lengthBytes + jsonBytes;
     for (const tensor of tensors) size += tensor.byteLength;
     const frame = Buffer.allocUnsafe(size);
-    let at = frame.writeUInt32LE(json.byteLength, 0);
-    frame.set(json, at);
-    at += json.byteLength;
+    let at = frame.writeUInt32LE(jsonBytes, 0);
+    at += frame.write(json, at);
     for (const { buffer, start, end } of tensors) {
       frame.set(buffer.subarray(start, end), at);
       at += end - start;

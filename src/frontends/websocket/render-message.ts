@@ -4,24 +4,19 @@ import { writeResponse } from '../../streams/inference/json/write-response.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Frames } from './frames.ts';
 
-interface Finality {
-  /** Whether it is the last message of its request. */
-  readonly isFinal: boolean;
-}
-
 const final = { triton_final_response: true };
 const notFinal = { triton_final_response: false };
 
 /**
- * Reads the answer's tensors before it returns, as it must: they are valid no longer than `next()`.
+ * Final when the response says that it is the last. Reads its tensors before it returns, since they are valid no longer than `next()`.
  *
  * @throws InferError for what JSON cannot carry
  */
-export const renderResponse = (frames: Frames, response: InferResponse, rendering: Rendering, { isFinal }: Finality): Buffer => {
-  const { head, tensors } = writeResponse(response, rendering, isFinal ? final : notFinal);
+export const renderResponse = (frames: Frames, response: InferResponse, rendering: Rendering): Buffer => {
+  const { head, tensors } = writeResponse(response, rendering, response.isLast ? final : notFinal);
   return frames.join(head, tensors);
 };
 
 /** `id` is `''` for a message that could not be read. */
 export const renderError = (frames: Frames, id: string, { message, code }: InferError): Buffer =>
-  frames.join(Buffer.from(JSON.stringify({ id, error: message, code, parameters: final })), []);
+  frames.join(JSON.stringify({ id, error: message, code, parameters: final }), []);

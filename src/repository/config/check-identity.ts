@@ -7,7 +7,7 @@ const checkBackendName = (config: ModelConfig): Finding[] => {
   const { name, platform, backend, default_model_filename } = config;
   // Where all three are empty, completion has said so.
   if (backend !== '' || (platform === '' && default_model_filename === '')) return [];
-  if (platform === '') return [fault('backend', `must specify 'platform' or 'backend' for '${name}'`)];
+  if (platform === '') return [fault('default_model_filename', `must specify 'platform' or 'backend' for '${name}'`)];
   return [fault('platform', `unexpected platform type '${platform}' for ${name}`)];
 };
 

@@ -19,5 +19,5 @@ export const nearestName = (name: string, known: readonly string[]): string | un
   const [best] = known
     .map((candidate) => ({ candidate, cost: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .toSorted((a, b) => a.cost - b.cost);
-  return best !== undefined && best.cost <= Math.max(1, Math.floor(name.length / 3)) ? best.candidate : undefined;
+  return best !== undefined && best.cost <= (name.length < 4 ? 1 : Math.max(2, Math.floor(name.length / 3))) ? best.candidate : undefined;
 };

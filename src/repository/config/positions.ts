@@ -74,6 +74,8 @@ class Walk {
 
   #value(field: protobuf.Field | undefined, path: string, index: number, name: Token | undefined, depth: number): void {
     const first = this.#tokens[this.#next];
+    // A sign is a token of its own.
+    if (first?.text === '-') this.#next++;
     const start = name?.start ?? first?.start ?? 0;
     const here = this.#pathOf(field, path, index);
     // The first item of a repeated field is found by the field's own name too.

@@ -37,7 +37,8 @@ const faultyToken = (parse: Parse, text: string, { tokens }: Positions, message:
 };
 
 const wantedBy = (type: protobuf.Type, field: string, message: string): string => {
-  if (!message.includes('enum value expected')) return message.replace(/^(?:\.inference\.\S+: )/, '');
+  if (message.endsWith('multiple values')) return 'one value';
+  if (!message.endsWith('enum value expected')) return message.replace(/^\.inference\.\S+: /, '').replace(/ expected$/, '');
   const found = type.root.lookup(field);
   const names = found instanceof protobuf.Field && found.resolve().resolvedType instanceof protobuf.Enum ? found.resolvedType : undefined;
   return names instanceof protobuf.Enum ? `one of ${Object.keys(names.values).join(', ')}` : 'a name of the enum';

@@ -6,5 +6,11 @@ it('counts the codes that clients make up by thousand', () => {
   for (let code = 3000; code < 5000; code++) countClose(closes, code);
   countClose(closes, 1000);
   countClose(closes, 1000);
-  expect(closes).toEqual(new Map([[3000, 1000], [4000, 1000], [1000, 2]]));
+  expect(closes).toEqual(
+    new Map([
+      [3000, 1000],
+      [4000, 1000],
+      [1000, 2],
+    ]),
+  );
 });

@@ -21,7 +21,12 @@ describe('upgrade', () => {
 
   it('takes the first subprotocol that it knows and never echoes a key', async () => {
     server = await startWebSocket({ identity });
-    const client = await connectClient(`${server.origin}/v2/stream`, ['weir.key.x-api-key.c2VjcmV0', 'other', 'weir.v2.binary', 'weir.v2.json']);
+    const client = await connectClient(`${server.origin}/v2/stream`, [
+      'weir.key.x-api-key.c2VjcmV0',
+      'other',
+      'weir.v2.binary',
+      'weir.v2.json',
+    ]);
     expect(client.webSocket.protocol).toBe('weir.v2.binary');
   });
 
@@ -57,7 +62,11 @@ describe('upgrade', () => {
 
   it('survives upgrades that are no handshake', async () => {
     server = await startWebSocket({ identity });
-    for (const headers of ['Upgrade: other', 'Upgrade: websocket', 'Upgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13']) {
+    for (const headers of [
+      'Upgrade: other',
+      'Upgrade: websocket',
+      'Upgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13',
+    ]) {
       const socket = connect(server.port, '127.0.0.1');
       socket.write(`GET /v2/stream HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n${headers}\r\n\r\n`);
       expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /);

@@ -6,8 +6,10 @@ import { bufferWhenFree, noBufferCounters } from '../../../src/streams/flow/buff
 import type { Waiting } from '../../../src/streams/flow/lane.ts';
 import type { Lease } from '../../../src/streams/flow/leases.ts';
 import { leases } from '../../../src/streams/flow/leases.ts';
+import { operatorLaws } from '../../contracts/operator-laws.ts';
 import { marbles } from '../../support/marbles.ts';
 import { living } from '../../support/model.ts';
+import { Supply } from '../../support/supply.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
 const makeLease = (resource = 'r') => {
@@ -38,6 +40,36 @@ const takeUpTo =
   (waiting: Waiting<string>): Plan => ({ take: Math.min(size, waiting.length) });
 
 const text = map(({ items }: Granted<string, string>) => items.join(''));
+
+operatorLaws({
+  name: 'bufferWhenFree',
+  limit: 100,
+  create: (scheduler, limit) => {
+    const supply = new Supply('r');
+    const lost: string[] = [];
+    return {
+      operator: bufferWhenFree<string, string>({
+        free$: supply.free$,
+        plan: () => ({ take: 1 }),
+        limit,
+        scheduler,
+        onRejected: (item) => lost.push(item),
+        onForgotten: (item) => lost.push(item),
+      }),
+      item: (n) => `${n}`,
+      numbersOf: (batch: Granted<string, string>) => {
+        supply.handOver();
+        return batch.items.map(Number);
+      },
+      out: [],
+      get lost() {
+        return lost.map(Number);
+      },
+      serve: (count) => supply.add(count),
+      held: () => supply.held,
+    };
+  },
+});
 
 describe('bufferWhenFree', () => {
   const batches = (config: Partial<Config> & Pick<Config, 'free$' | 'scheduler'>) =>
@@ -152,7 +184,7 @@ describe('bufferWhenFree', () => {
       const items = hot(' -abc-');
       const free = hot('  x-|');
       const sent = items.pipe(batches({ free$: freeing(free), scheduler }), text);
-      expectObservable(sent).toBe('-a-#', { a: 'a' }, new Error('1 wait and nobody is left to take them'));
+      expectObservable(sent).toBe('-a#', { a: 'a' }, new Error('1 wait and nobody is left to take them'));
     }),
   );
 
@@ -212,7 +244,7 @@ describe('bufferWhenFree', () => {
     const rejected: string[] = [];
     const got: string[] = [];
     const items = new Subject<string>();
-    const free$ = of(makeLease());
+    const free$ = living(makeLease());
     items
       .pipe(batches({ free$, limit: 2, onRejected: (item) => rejected.push(item), scheduler: time }), text)
       .subscribe((batch) => got.push(batch));

@@ -1,7 +1,8 @@
-import { of, Subject } from 'rxjs';
+import { type Observable, of, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/streams/flow/leases.ts';
 import { leases } from '../../../src/streams/flow/leases.ts';
+import { operatorLaws } from '../../contracts/operator-laws.ts';
 import { living } from '../../support/model.ts';
 
 const open = (capacity = 1) => {
@@ -26,6 +27,20 @@ const open = (capacity = 1) => {
   };
   return { lives, got, ends, subscription, begin, at };
 };
+
+operatorLaws<Observable<number>, Lease<number>>({
+  name: 'leases',
+  limit: Number.POSITIVE_INFINITY,
+  create: () => ({
+    operator: leases({ capacity: () => 1 }),
+    item: (n) => of(n),
+    numbersOf: (lease) => [lease.resource],
+    out: [],
+    lost: [],
+    serve: () => {},
+    held: () => 0,
+  }),
+});
 
 describe('leases', () => {
   it('lends a resource as often as it has capacity, and again when it comes back', () => {

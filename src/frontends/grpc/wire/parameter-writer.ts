@@ -28,7 +28,7 @@ const writeValue = (target: Buffer, at: number, value: ParameterValue): number =
     return target.writeDoubleLE(value, at + 1);
   }
   const start = writeRangeHead(target, at, 3, Buffer.byteLength(value));
-  return start + target.utf8Write(value, start);
+  return start + target.write(value, start);
 };
 
 const entryLength = (key: string, value: ParameterValue): number =>
@@ -48,7 +48,7 @@ export const writeParameters = (target: Buffer, at: number, parameters: Paramete
   for (const [key, value] of parameters) {
     position = writeRangeHead(target, position, parametersField, entryLength(key, value));
     position = writeRangeHead(target, position, 1, Buffer.byteLength(key));
-    position += target.utf8Write(key, position);
+    position += target.write(key, position);
     position = writeRangeHead(target, position, 2, valueLength(value));
     position = writeValue(target, position, value);
   }

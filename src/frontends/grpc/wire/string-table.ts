@@ -53,5 +53,5 @@ const decode = (bytes: Buffer, start: number, end: number): string => {
     if (!isUtf8(bytes.subarray(start, end))) throw new MalformedMessage('a string that is no UTF-8');
     return bytes.toString('utf8', start, end);
   }
-  return bytes.latin1Slice(start, end);
+  return bytes.toString('latin1', start, end);
 };

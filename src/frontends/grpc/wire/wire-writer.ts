@@ -57,6 +57,6 @@ export const stringField = (field: number, text: string): Buffer => {
   const length = Buffer.byteLength(text);
   if (length === 0) return Buffer.alloc(0);
   const bytes = Buffer.allocUnsafeSlow(rangeFieldLength(length));
-  bytes.utf8Write(text, writeRangeHead(bytes, 0, field, length));
+  bytes.write(text, writeRangeHead(bytes, 0, field, length));
   return bytes;
 };

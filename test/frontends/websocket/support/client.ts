@@ -2,9 +2,16 @@ import { once } from 'node:events';
 import type { ClientOptions } from 'ws';
 import { WebSocket } from 'ws';
 
+/** What of a message the tests look at by name. */
+interface MessageDocument {
+  readonly id: string;
+  readonly error?: string;
+  readonly parameters: { readonly triton_final_response: boolean };
+  readonly outputs: readonly { readonly data: readonly number[] }[];
+}
+
 export interface Received {
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the server wrote
-  readonly json: any;
+  readonly json: MessageDocument;
   /** What follows the JSON header on the binary subprotocol. */
   readonly tail: Buffer;
   readonly isBinary: boolean;
@@ -24,7 +31,7 @@ export class Client {
     this.webSocket.on('error', () => {});
     this.webSocket.on('message', (data: Buffer, isBinary) => {
       const headerEnd = isBinary ? 4 + data.readUInt32LE(0) : data.length;
-      const json = JSON.parse(data.toString('utf8', isBinary ? 4 : 0, headerEnd));
+      const json: MessageDocument = JSON.parse(data.toString('utf8', isBinary ? 4 : 0, headerEnd));
       const message = { json, tail: data.subarray(headerEnd), isBinary };
       const waiting = this.#waiting.shift();
       if (waiting === undefined) this.#received.push(message);

@@ -41,6 +41,7 @@ export interface ManualRun {
 /** Answers when the test says so. */
 export class ManualModel {
   readonly runs: ManualRun[] = [];
+  /** Begun and neither finished nor cancelled. */
   running = 0;
   mostRunning = 0;
   cancelled = 0;
@@ -57,9 +58,11 @@ export class ManualModel {
       this.runs.push({ request, responses });
       for (const { count, resolve } of this.#waiting) if (this.runs.length >= count) resolve();
       return () => {
-        this.running--;
         inner.unsubscribe();
-        if (!this.#ended.has(responses)) this.cancelled++;
+        if (!this.#ended.has(responses)) {
+          this.running--;
+          this.cancelled++;
+        }
         if (this.running === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
       };
     });
@@ -77,9 +80,9 @@ export class ManualModel {
   finish(index: number): void {
     const run = this.runs[index];
     if (run === undefined) throw new Error(`no run ${index}`);
-    run.responses.next(answer(run.request));
     this.#ended.add(run.responses);
+    this.running--;
+    run.responses.next(answer(run.request));
     run.responses.complete();
   }
 }
-

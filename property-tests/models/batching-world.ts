@@ -1,0 +1,228 @@
+import type { Observable } from 'rxjs';
+import { Subject } from 'rxjs';
+import type { RunningModel } from '../../src/operators/run-model.ts';
+import { runModel } from '../../src/operators/run-model.ts';
+import type { Batch, Instance, Part } from '../../src/streams/inference/backend.ts';
+import type { InferError } from '../../src/streams/inference/error.ts';
+import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
+import { HandInstance, makeInput, makeLog, makeRequest, makeSpec } from '../../test/support/model.ts';
+import { VirtualTime } from '../../test/support/virtual-time.ts';
+
+export interface BatchingSetting {
+  readonly maxBatchSize: number;
+  readonly preferredBatchSizes: readonly number[];
+  /** Undefined for the default scheduler. */
+  readonly maxQueueDelayMs: number | undefined;
+  readonly maxQueueSize: number;
+  readonly instances: number;
+  readonly capacity: number;
+}
+
+type End = 'answered' | 'failed' | 'rejected' | 'cancelled';
+
+/** What should become of a request, and what did. */
+interface Asked {
+  readonly n: number;
+  readonly rows: number;
+  readonly width: number;
+  readonly arrivedMs: number;
+  state: 'waiting' | 'running' | End;
+  ends: number;
+  cancel(): void;
+}
+
+/** Notes what is wrong with each batch that it is given. */
+class WatchedInstance extends HandInstance {
+  readonly #world: BatchingWorld;
+  isAlive = true;
+
+  constructor(world: BatchingWorld, capacity: number) {
+    super(capacity);
+    this.#world = world;
+  }
+
+  override run(batch: Batch): Observable<Part> {
+    this.#world.onBatch(batch, this);
+    return super.run(batch);
+  }
+}
+
+/** A running model on virtual time, what it was asked, and the faults found so far. */
+export class BatchingWorld {
+  readonly setting: BatchingSetting;
+  readonly time = new VirtualTime();
+  readonly asked: Asked[] = [];
+  readonly instances: WatchedInstance[] = [];
+  /** Collected here and asserted by the property: what is thrown inside of a stream may never be seen. */
+  readonly faults: string[] = [];
+  readonly #spec: ModelSpec;
+  readonly #lives = new Map<WatchedInstance, Subject<Instance>>();
+  #model: RunningModel | undefined;
+  #lastStarted = -1;
+  #events = 0;
+  #answeredRows = 0;
+  readonly stop: () => void;
+
+  constructor(setting: BatchingSetting) {
+    this.setting = setting;
+    this.#spec = makeSpec({
+      maxBatchSize: setting.maxBatchSize,
+      inputs: [makeInput({ dims: [-1] })],
+      dynamicBatching:
+        setting.maxQueueDelayMs === undefined
+          ? undefined
+          : { preferredBatchSizes: setting.preferredBatchSizes, maxQueueDelayMs: setting.maxQueueDelayMs },
+      maxQueueSize: setting.maxQueueSize,
+    });
+    const placements = Array.from({ length: setting.instances }, () => () => this.#open());
+    const running = runModel({
+      spec: this.#spec,
+      placements,
+      layers: [],
+      sink: (event) => {
+        if (event.kind !== 'batch-executed') return;
+        this.#events += event.succeededRows;
+      },
+      scheduler: this.time,
+      log: makeLog(),
+    }).subscribe({
+      next: (model) => {
+        this.#model = model;
+      },
+      error: (error) => this.faults.push(`the model ended: ${error}`),
+    });
+    for (const [instance, life] of this.#lives) life.next(instance);
+    this.stop = () => running.unsubscribe();
+  }
+
+  get model(): RunningModel {
+    if (this.#model === undefined) throw new Error('the model did not start');
+    return this.#model;
+  }
+
+  get waiting(): readonly Asked[] {
+    return this.asked.filter(({ state }) => state === 'waiting');
+  }
+
+  /** Batches that run now, in order of their start within each instance. */
+  get runs(): readonly WatchedInstance['last'][] {
+    return this.instances.flatMap((instance) => (instance.isAlive ? instance.runs.filter((run) => this.#isRunning(run.batch)) : []));
+  }
+
+  get freePermits(): number {
+    return this.instances.reduce((free, instance) => free + (instance.isAlive ? instance.capacity - instance.running : 0), 0);
+  }
+
+  arrive(rows: number, width: number): void {
+    const n = this.asked.length;
+    const wasFull = this.waiting.length >= this.setting.maxQueueSize;
+    const wasFree = this.freePermits > 0;
+    const asked: Asked = { n, rows, width, arrivedMs: this.time.now(), state: 'waiting', ends: 0, cancel: () => {} };
+    this.asked.push(asked);
+    const end = (state: End): void => {
+      asked.state = state;
+      asked.ends++;
+    };
+    const request = makeRequest({ id: `${n}` }, [rows, width], n % 256);
+    const caller = this.model.infer(request).subscribe({
+      next: ({ id, outputs }) => {
+        const bytes = outputs.get('OUT')?.bytes;
+        if (id !== `${n}` || bytes?.length !== rows * width || bytes[0] !== n % 256) this.faults.push(`${n} got the answer of another`);
+        this.#answeredRows += rows;
+      },
+      error: (error: InferError) => end(error.reason === 'REJECTED' ? 'rejected' : 'failed'),
+      complete: () => end('answered'),
+    });
+    asked.cancel = () => {
+      if (asked.state !== 'waiting' && asked.state !== 'running') return;
+      end('cancelled');
+      caller.unsubscribe();
+    };
+    if (asked.state === 'rejected' && !wasFull) this.faults.push(`${n} was rejected beside room`);
+    if (asked.state !== 'rejected' && wasFull && !wasFree) this.faults.push(`${n} was let into a full queue`);
+  }
+
+  onBatch({ requests, totalRows }: Batch, instance: WatchedInstance): void {
+    const batch = requests.map(({ id }) => this.asked[Number(id)]).filter((asked) => asked !== undefined);
+    const names = batch.map(({ n }) => n).join();
+    const rows = batch.reduce((sum, asked) => sum + asked.rows, 0);
+    if (rows !== totalRows || rows > this.setting.maxBatchSize) this.faults.push(`batch ${names} has ${rows} rows and says ${totalRows}`);
+    if (new Set(batch.map(({ width }) => width)).size > 1) this.faults.push(`batch ${names} mixes shapes`);
+    if (this.setting.maxQueueDelayMs === undefined && batch.length > 1) this.faults.push(`batch ${names} of a model that does not batch`);
+    if (instance.running >= instance.capacity || !instance.isAlive) this.faults.push(`batch ${names} beyond the capacity of its instance`);
+    for (const asked of batch) {
+      if (asked.state !== 'waiting') this.faults.push(`${asked.n} runs though it is ${asked.state}`);
+      if (asked.n <= this.#lastStarted) this.faults.push(`${asked.n} runs after ${this.#lastStarted}`);
+      this.#lastStarted = asked.n;
+      asked.state = 'running';
+    }
+  }
+
+  /** The instance dies; another follows after a pause. */
+  die(index: number): void {
+    const alive = this.instances.filter(({ isAlive }) => isAlive);
+    const dying = alive[index % Math.max(1, alive.length)];
+    if (dying === undefined) return;
+    dying.isAlive = false;
+    this.#lives.get(dying)?.error(new Error('died'));
+  }
+
+  /** What holds at every moment. */
+  checkAlways(): void {
+    const { stages, instances } = this.model.graph();
+    for (const { name, in: entered, out, failed, queued, running } of stages) {
+      if (entered !== out + failed + queued + running) this.faults.push(`stage ${name} lost count`);
+    }
+    const [queue, run] = stages;
+    const count = (state: Asked['state']): number => this.asked.filter((asked) => asked.state === state).length;
+    if (queue?.queued !== count('waiting')) this.faults.push(`${queue?.queued} are said to wait, ${count('waiting')} do`);
+    if (run?.running !== count('running')) this.faults.push(`${run?.running} are said to run, ${count('running')} do`);
+    if (run?.out !== count('answered')) this.faults.push(`${run?.out} are said to have been answered, ${count('answered')} were`);
+    if (queue !== undefined && queue.queued > queue.limit) this.faults.push('more wait than may');
+    if (instances.busy !== this.runs.length) this.faults.push(`${instances.busy} batches are said to run, ${this.runs.length} do`);
+    for (const { n, ends, state } of this.asked) {
+      if (ends !== (state === 'waiting' || state === 'running' ? 0 : 1)) this.faults.push(`${n} is ${state} and ended ${ends} times`);
+    }
+  }
+
+  /** What holds at the end of a tick. */
+  checkDelay(): void {
+    const [oldest] = this.waiting;
+    if (oldest === undefined || this.freePermits === 0) return;
+    const waitedMs = this.time.now() - oldest.arrivedMs;
+    const delayMs = this.setting.maxQueueDelayMs ?? 0;
+    // As the planner does, and not as an age: so both round alike.
+    if (this.time.now() >= oldest.arrivedMs + delayMs) this.faults.push(`${oldest.n} waits ${waitedMs} ms beside a free instance`);
+  }
+
+  /** Lets everything that is inside come to its end. */
+  finish(): void {
+    for (let rounds = 0; rounds < 500; rounds++) {
+      this.time.advance(1000);
+      this.checkDelay();
+      for (const run of this.runs) run.finish();
+      if (this.waiting.length === 0 && this.runs.length === 0) break;
+    }
+    this.checkAlways();
+    const { stages, instances } = this.model.graph();
+    if (stages.some(({ queued, running }) => queued + running > 0) || instances.busy > 0) this.faults.push('something is left inside');
+    if (instances.alive !== this.setting.instances) this.faults.push('an instance did not come back');
+    if (this.#events !== this.#answeredRows) this.faults.push(`events tell of ${this.#events} rows, ${this.#answeredRows} were answered`);
+    this.stop();
+    if (this.time.pending > 0) this.faults.push('a timer is left');
+  }
+
+  #open(): Observable<Instance> {
+    const life = new Subject<Instance>();
+    const instance = new WatchedInstance(this, this.setting.capacity);
+    this.instances.push(instance);
+    this.#lives.set(instance, life);
+    // A later life begins by itself.
+    if (this.#model !== undefined) this.time.schedule(() => life.next(instance), 1);
+    return life;
+  }
+
+  #isRunning({ requests }: Batch): boolean {
+    return requests.some(({ id }) => this.asked[Number(id)]?.state === 'running');
+  }
+}

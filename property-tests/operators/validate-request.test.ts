@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { validateRequest } from '../../src/operators/validate-request.ts';
+import { elementByteSize } from '../../src/streams/tensors/datatype.ts';
+import { elementCount, matchesShape } from '../../src/streams/tensors/shape.ts';
+import { Tensor } from '../../src/streams/tensors/tensor.ts';
+import { answering, collect, inferRequest, inferResponse, inputSpec, modelSpec } from '../../test/support/request-fixtures.ts';
+import { anyDatatype, tensorOf } from '../arbitraries/tensors.ts';
+
+const dims = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 2 });
+const shape = fc.array(fc.nat(3), { minLength: 1, maxLength: 3 });
+const anyInput = fc.record({
+  datatype: anyDatatype,
+  dims,
+  optional: fc.boolean(),
+  // What the request says of it, close enough to be right about half of the time.
+  isGiven: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
+  given: fc.oneof({ weight: 12, arbitrary: fc.constant(undefined) }, anyDatatype),
+  fit: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, shape),
+  spareBytes: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constant(1)),
+});
+
+const anyCase = fc.record({ maxBatchSize: fc.nat(3), rows: fc.nat(3), inputs: fc.array(anyInput, { minLength: 1, maxLength: 3 }) });
+
+// Kills: `<` for `<=` on the batch size, a wildcard that matches the batch dimension, an input skipped after the first, sizes compared
+// for BYTES, optional inputs counted as required.
+it('accepts exactly the requests that match their model', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(anyCase, fc.gen(), ({ maxBatchSize, rows, inputs }, gen) => {
+      const batch = maxBatchSize > 0 ? [rows] : [];
+      const spec = modelSpec({
+        maxBatchSize,
+        inputs: inputs.map((input, index) => inputSpec(`I${index}`, input.datatype, input.dims, { optional: input.optional })),
+      });
+      const tensors = inputs.flatMap((input, index) => {
+        if (!input.isGiven) return [];
+        const size = input.fit ?? [...batch, ...input.dims.map((dim) => (dim === -1 ? 2 : dim))];
+        const tensor = gen(() => tensorOf(input.given ?? input.datatype, size));
+        const bytes = new Uint8Array([...tensor.bytes, ...Array<number>(input.spareBytes).fill(0)]);
+        return [{ input, index, tensor: new Tensor(tensor.datatype, size, bytes) }];
+      });
+      const batchPattern = maxBatchSize > 0 ? [-1] : [];
+      const firstRows = tensors[0]?.tensor.shape[0] ?? 0;
+      const fits =
+        inputs.every((input) => input.isGiven || input.optional) &&
+        tensors.every(
+          ({ input, tensor }) =>
+            tensor.datatype === input.datatype &&
+            matchesShape([...batchPattern, ...input.dims], tensor.shape) &&
+            input.spareBytes === 0 &&
+            (input.datatype === 'BYTES' || tensor.byteLength === elementCount(tensor.shape) * elementByteSize(input.datatype)) &&
+            (maxBatchSize === 0 || (tensor.shape[0] === firstRows && firstRows > 0 && firstRows <= maxBatchSize)),
+        );
+      const request = inferRequest(Object.fromEntries(tensors.map(({ index, tensor }) => [`I${index}`, tensor])));
+      const { isComplete } = collect(validateRequest(spec)(answering(inferResponse({})))(request));
+      if (isComplete) accepted++;
+      expect(isComplete).toBe(fits);
+    }),
+    { numRuns: 500 },
+  );
+  expect(accepted).toBeGreaterThan(20);
+});

@@ -1,0 +1,15 @@
+export type { Answer } from './server/answer.ts';
+export type { ModelHandle } from './server/model-handle.ts';
+export type { ServerOptions } from './server/options.ts';
+export type { InputValues, Question } from './server/question.ts';
+export { StartError } from './server/start-error.ts';
+export { type Ports, Server } from './server.ts';
+export type { ModelIndexEntry, ModelMetadata, ServerMetadata } from './streams/inference/data-plane.ts';
+export { type ErrorCode, InferError } from './streams/inference/error.ts';
+export type { ModelGraph } from './streams/inference/model-graph.ts';
+export type { ModelStatistics } from './streams/inference/statistics.ts';
+export type { Datatype } from './streams/tensors/datatype.ts';
+export { Tensor, type Tensors } from './streams/tensors/tensor.ts';
+export { tensorFromData } from './streams/tensors/tensor-from-data.ts';
+export { tensorFrom } from './streams/tensors/tensor-from-values.ts';
+export { tensorStrings, tensorValues } from './streams/tensors/tensor-values.ts';

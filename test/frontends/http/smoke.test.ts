@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { serveHttp } from '../../../src/frontends/http/serve.ts';
+import { makeLog } from '../../support/model.ts';
+import { identityDataPlane } from './support/repository.ts';
+it('smoke', async () => {
+  const dp = await identityDataPlane();
+  const log = makeLog();
+  const s = await serveHttp(dp, { address: '127.0.0.1', port: 0, reusePort: false, maxInputSize: 1<<20, headerForwardPattern: '', log });
+  const base = `http://127.0.0.1:${s.port}`;
+  const show = async (path: string, init?: RequestInit) => { const r = await fetch(base+path, init); console.log(path, r.status, r.headers.get('content-type'), (await r.text()).slice(0,300)); };
+  await show('/v2/health/live'); await show('/v2/health/ready'); await show('/v2'); await show('/v2/models/two'); await show('/v2/models/two/config'); await show('/v2/models/stats'); await show('/v2/models/two/stats');
+  await show('/v2/repository/index', {method:'POST'}); await show('/v2/repository/index', {method:'POST', body:'{"ready":1}'}); await show('/v2/models/nobody'); await show('/v2/nothing'); await show('/v2', {method:'DELETE'}); await show('/v2/models/two/versions/abc'); await show('/v2/models/two/versions/7');
+  await show('/v2/models/..%2ftwo'); await show('/v2/models/%zz'); await show('/v2/models/two/'); await show('/v2/logging'); await show('/v2/models/two/generate',{method:'POST',body:'x'}); await show('/v2/models/a%252Fb');
+  await show('/v2/models/stats/infer',{method:'POST',body:'{}'});
+  await show('/v2/models/two/infer',{method:'POST',body:JSON.stringify({id:'x',inputs:[0,1].map(n=>({name:'INPUT'+n,shape:[1,4],datatype:'INT32',data:[1,2,3,4]}))})});
+  await show('/v2/models/two/infer',{method:'POST',body:JSON.stringify({parameters:{binary_data_output:true},inputs:[0,1].map(n=>({name:'INPUT'+n,shape:[1,4],datatype:'INT32',data:[1,2,3,4]}))})});
+  await show('/v2/models/two/infer',{method:'POST',body:'{"inputs":['}); await show('/v2/models/two/infer',{method:'GET'});
+  await show('/v2/models/identity_fp32/infer',{method:'POST',body:'{"inputs":[{"name":"INPUT0","shape":[4],"datatype":"FP32","data":[NaN,-Infinity,1.5,2]}]}'});
+  console.log(log.lines);
+  await s.close(AbortSignal.abort());
+  expect(1).toBe(1);
+});

@@ -1,0 +1,249 @@
+import { mergeMap, Observable, of, type Subscription, throwError } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { Call } from '../../src/operators/call.ts';
+import { noRunCounters, runBatch } from '../../src/operators/run-batch.ts';
+import type { Granted } from '../../src/streams/flow/buffer-when-free.ts';
+import type { Scheduler } from '../../src/streams/flow/clock.ts';
+import type { Lease } from '../../src/streams/flow/leases.ts';
+import type { Instance, Part } from '../../src/streams/inference/backend.ts';
+import { InferError } from '../../src/streams/inference/error.ts';
+import type { InferenceEvent } from '../../src/streams/inference/events.ts';
+import type { InferResponse } from '../../src/streams/inference/response.ts';
+import { operatorLaws } from '../contracts/operator-laws.ts';
+import { HandInstance, instantInstance, makeLog, makePart, makeRequest, messageOf } from '../support/model.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+
+const nobody = { cancel: () => {} };
+
+/** A call and what its caller sees: `answer`, `complete`, `error CODE text`. */
+const makeCaller = (n: number, scheduler: Scheduler, rows = 1) => {
+  const seen: string[] = [];
+  const calls: Call[] = [];
+  const errors: InferError[] = [];
+  const caller: Subscription = new Observable<InferResponse>((subscriber) => {
+    const call = new Call({
+      request: makeRequest({ id: `${n}` }),
+      rows,
+      shapeKey: '',
+      arrivedMs: scheduler.now(),
+      caller: subscriber,
+      holder: nobody,
+    });
+    calls.push(call);
+    subscriber.add(() => call.cancel());
+  }).subscribe({
+    next: (answer) => seen.push(answer.isLast ? 'last answer' : 'answer'),
+    error: (error: InferError) => {
+      errors.push(error);
+      seen.push(`error ${messageOf(error)}`);
+    },
+    complete: () => seen.push('complete'),
+  });
+  const [call] = calls;
+  if (call === undefined) throw new Error('no call was made');
+  return { call, caller, seen, errors };
+};
+
+const makeLease = (resource: Instance) => {
+  const lease: Lease<Instance> & { released: number } = {
+    resource,
+    isOpen: true,
+    onEnded: undefined,
+    released: 0,
+    release: () => lease.released++,
+  };
+  return lease;
+};
+
+const begin = (instance: Instance, { callers: count = 2, decoupled = false } = {}) => {
+  const time = new VirtualTime();
+  const callers = Array.from({ length: count }, (_, n) => makeCaller(n, time));
+  const events: InferenceEvent[] = [];
+  const counters = noRunCounters();
+  const log = makeLog();
+  const lease = makeLease(instance);
+  const ends: string[] = [];
+  const run = runBatch({
+    spec: { name: 'm', version: '3', decoupled },
+    sink: (event) => events.push(event),
+    scheduler: time,
+    log,
+    counters,
+  });
+  const running = run({ items: callers.map(({ call }) => call), lease }).subscribe({
+    complete: () => ends.push('complete'),
+    error: (error) => ends.push(`error ${error}`),
+  });
+  return { callers, events, counters, log, lease, ends, running, seen: () => callers.map(({ seen }) => seen) };
+};
+
+const answering = (...parts: Part[]): Instance => ({ capacity: 1, run: () => of(...parts) });
+
+operatorLaws<Granted<Call, Instance>, never>({
+  name: 'runBatch',
+  limit: Number.POSITIVE_INFINITY,
+  create: (scheduler) => {
+    const out: number[] = [];
+    const lost: number[] = [];
+    const leases: ReturnType<typeof makeLease>[] = [];
+    const config = { sink: () => {}, scheduler, log: makeLog(), counters: noRunCounters() };
+    const run = runBatch({ spec: { name: 'm', version: '1', decoupled: false }, ...config });
+    return {
+      operator: mergeMap(run),
+      item: (n) => {
+        const calls: Call[] = [];
+        new Observable<InferResponse>((caller) => {
+          calls.push(new Call({ request: makeRequest(), rows: 1, shapeKey: '', arrivedMs: 0, caller, holder: nobody }));
+        }).subscribe({ next: () => out.push(n), error: () => lost.push(n) });
+        const lease = makeLease(instantInstance);
+        leases.push(lease);
+        return { items: calls, lease };
+      },
+      numbersOf: () => [],
+      out,
+      lost,
+      serve: () => {},
+      held: () => leases.filter(({ released }) => released !== 1).length,
+    };
+  },
+});
+
+describe('runBatch', () => {
+  it('hands each answer to its caller, whatever their order, and ends each once', () => {
+    const { seen, counters, events, lease, ends } = begin(answering(makePart(1), makePart(0)));
+    expect(seen()).toEqual([
+      ['last answer', 'complete'],
+      ['last answer', 'complete'],
+    ]);
+    expect(counters).toEqual({ in: 2, out: 2, failed: 0, running: 0, batches: 0 });
+    expect(events).toMatchObject([{ model: 'm', version: '3', rows: 2, succeeded: 2, succeededRows: 2 }]);
+    expect([lease.released, ends]).toEqual([1, ['complete']]);
+  });
+
+  it('takes the end of the run for the last flag', () => {
+    const { seen } = begin(answering(makePart(0, { isLast: false }), makePart(1)));
+    expect(seen()).toEqual([
+      ['answer', 'complete'],
+      ['last answer', 'complete'],
+    ]);
+  });
+
+  it('fails the request that got no answer, and no other', () => {
+    const { seen, callers, events } = begin(answering(makePart(1)));
+    expect(seen()).toEqual([["error INTERNAL expected a single response, got 0 from model 'm' version 3"], ['last answer', 'complete']]);
+    expect(callers[0]?.errors[0]?.reason).toBe('BACKEND');
+    expect(events).toMatchObject([{ rows: 2, succeeded: 1, succeededRows: 1 }]);
+  });
+
+  it('fails the request that got two', () => {
+    const { seen } = begin(answering(makePart(0, { isLast: false }), makePart(0), makePart(1)));
+    expect(seen()).toEqual([
+      ['answer', "error INTERNAL expected a single response, got 2 from model 'm' version 3"],
+      ['last answer', 'complete'],
+    ]);
+  });
+
+  it('logs an answer after the last one', () => {
+    const { seen, log } = begin(answering(makePart(0), makePart(0), makePart(1)));
+    expect(seen()[0]).toEqual(['last answer', 'complete']);
+    expect(log.lines).toEqual(["error expected a single response, got 2 from model 'm' version 3"]);
+  });
+
+  it('lets a decoupled model answer often or never', () => {
+    const many = makePart(0, { isLast: false });
+    const { seen, counters } = begin(answering(many, many, makePart(0)), { decoupled: true });
+    expect(seen()).toEqual([['answer', 'answer', 'last answer', 'complete'], ['complete']]);
+    expect(counters.out).toBe(2);
+  });
+
+  it('fails one request for its own error', () => {
+    const error = new InferError('INVALID_ARGUMENT', 'bad row');
+    const { seen, callers } = begin(answering(makePart(0, { error }), makePart(1)));
+    expect(seen()).toEqual([['error INVALID_ARGUMENT bad row'], ['last answer', 'complete']]);
+    expect(callers[0]?.errors[0]).toMatchObject({ reason: 'BACKEND', cause: error });
+  });
+
+  it.each<[string, Instance]>([
+    [
+      'throws',
+      {
+        capacity: 1,
+        run: () => {
+          throw new Error('boom');
+        },
+      },
+    ],
+    ['errors', { capacity: 1, run: () => throwError(() => new Error('boom')) }],
+  ])('fails all of the batch when the instance %s, and nothing more', (_, instance) => {
+    const { seen, ends, lease, events, counters } = begin(instance);
+    expect(seen()).toEqual([['error INTERNAL boom'], ['error INTERNAL boom']]);
+    expect([ends, lease.released, events]).toEqual([['complete'], 1, []]);
+    expect(counters).toEqual({ in: 2, out: 0, failed: 2, running: 0, batches: 0 });
+  });
+
+  it('spares from an error who had the last answer', () => {
+    const instance = new HandInstance();
+    const { seen, events } = begin(instance);
+    instance.last.answer(makePart(0));
+    instance.last.fail(new Error('boom'));
+    expect(seen()).toEqual([['last answer', 'complete'], ['error INTERNAL boom']]);
+    expect(events).toHaveLength(1);
+  });
+
+  it('fails the batch when an answer belongs to nobody', () => {
+    const { seen } = begin(answering(makePart(2)));
+    expect(seen()[0]).toEqual(["error INTERNAL model 'm' version 3 answered request 2 of a batch of 2"]);
+  });
+
+  it('goes on while one caller is left, and cancels when none is', () => {
+    const instance = new HandInstance();
+    const { callers, lease, counters, seen } = begin(instance);
+    callers[0]?.caller.unsubscribe();
+    instance.last.answer(makePart(0));
+    expect([instance.last.isCancelled, lease.released, counters.running]).toEqual([false, 0, 1]);
+    callers[1]?.caller.unsubscribe();
+    expect([instance.last.isCancelled, lease.released, counters.running]).toEqual([true, 1, 0]);
+    expect(seen()).toEqual([[], []]);
+  });
+
+  it('does not cancel a run whose callers were all answered', () => {
+    const instance = new HandInstance();
+    const { lease } = begin(instance);
+    instance.last.answer(makePart(0));
+    instance.last.answer(makePart(1));
+    expect([instance.last.isCancelled, lease.released]).toEqual([false, 0]);
+    instance.last.complete();
+    expect([instance.last.isCancelled, lease.released]).toEqual([false, 1]);
+  });
+
+  it('survives a caller that cancels while the instance answers within the call', () => {
+    const cancelling: Instance = {
+      capacity: 1,
+      run: () =>
+        new Observable((parts) => {
+          run.callers[0]?.caller.unsubscribe();
+          parts.next(makePart(0));
+          parts.complete();
+        }),
+    };
+    const run: { callers: ReturnType<typeof makeCaller>[] } = { callers: [] };
+    const time = new VirtualTime();
+    run.callers.push(makeCaller(0, time));
+    const lease = makeLease(cancelling);
+    const counters = noRunCounters();
+    const config = { sink: () => {}, scheduler: time, log: makeLog(), counters };
+    runBatch({ spec: { name: 'm', version: '1', decoupled: false }, ...config })({
+      items: run.callers.map(({ call }) => call),
+      lease,
+    }).subscribe();
+    expect([lease.released, counters]).toEqual([1, { in: 1, out: 0, failed: 1, running: 0, batches: 0 }]);
+  });
+
+  it('fails who waits when it is unsubscribed', () => {
+    const instance = new HandInstance();
+    const { running, seen, lease } = begin(instance, { callers: 1 });
+    running.unsubscribe();
+    expect(seen()).toEqual([["error UNAVAILABLE an instance of model 'm' version 3 ended while it ran the request"]]);
+    expect([instance.last.isCancelled, lease.released]).toEqual([true, 1]);
+  });
+});
