@@ -36,10 +36,11 @@ const elementBytes = (datatype: Datatype, count: number): fc.Arbitrary<Uint8Arra
   return fc.uint8Array({ minLength: size, maxLength: size });
 };
 
-/** Any bits, at any offset of its buffer. */
+/** Any bits, at any offset of its buffer, which itself is the middle of a larger one, as Node's pooled Buffers are. */
 export const tensorOf = (datatype: Datatype, shape: Shape): fc.Arbitrary<Tensor> =>
   fc.tuple(elementBytes(datatype, elementCount(shape)), fc.nat(9), fc.nat(3)).map(([bytes, before, after]) => {
-    const buffer = new Uint8Array(before + bytes.byteLength + after).fill(0xa5);
+    const pool = new Uint8Array(8 + before + bytes.byteLength + after).fill(0xa5);
+    const buffer = pool.subarray(8);
     buffer.set(bytes, before);
     return new Tensor(datatype, shape, buffer, before, before + bytes.byteLength);
   });

@@ -2,7 +2,6 @@ import { packageVersion } from '../server/package-version.ts';
 import { leaveProcess } from './leave-process.ts';
 import { type CommandLine, parseCommandLine } from './parse-command-line.ts';
 import { renderHelp } from './render-help.ts';
-import { serve } from './serve.ts';
 import { UsageError } from './usage-error.ts';
 
 const readCommandLine = (args: readonly string[]): CommandLine | undefined => {
@@ -23,6 +22,11 @@ export const runCommand = async (args: readonly string[]): Promise<void> => {
     process.exitCode = 1;
     return;
   }
-  if (commandLine.action === 'serve') leaveProcess(await serve(commandLine.settings, commandLine.warnings));
-  else process.stdout.write(commandLine.action === 'help' ? renderHelp() : `weir ${packageVersion}\n`);
+  if (commandLine.action !== 'serve') {
+    process.stdout.write(commandLine.action === 'help' ? renderHelp() : `weir ${packageVersion}\n`);
+    return;
+  }
+  // Only now, since a server is much more to load than a text.
+  const { serve } = await import('./serve.ts');
+  leaveProcess(await serve(commandLine.settings, commandLine.warnings));
 };

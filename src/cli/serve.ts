@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { compose, type RunningServer } from '../server/compose.ts';
 import { openLog } from '../server/open-log.ts';
-import type { ServerSettings } from '../server/settings.ts';
+import type { LogSettings, ServerSettings } from '../server/settings.ts';
 import { StartError } from '../server/start-error.ts';
 import type { ServerLog } from '../telemetry/log.ts';
 import type { Ending } from './leave-process.ts';
@@ -25,14 +25,20 @@ const stopSignal = (log: ServerLog): AbortSignal => {
   return stop.signal;
 };
 
+/** A port that cannot be had is a line of the log, as in Triton; models that do not load are not. */
+const reportStartError = ({ message, step }: StartError, settings: LogSettings, log: ServerLog): void => {
+  if (step === 'listen') log.error(message);
+  const isOnConsole = step === 'listen' && settings.error && settings.file === '';
+  if (!isOnConsole) printError(message);
+};
+
 const start = async (settings: ServerSettings, log: ServerLog, signal: AbortSignal): Promise<RunningServer | Ending> => {
   try {
     return await compose({ settings, log, signal });
   } catch (error) {
-    if (signal.aborted) return { status: 0, threadsEnded: true };
     if (!(error instanceof StartError)) throw error;
-    printError(error.message);
-    return { status: 1, threadsEnded: error.threadsEnded };
+    if (!signal.aborted) reportStartError(error, settings.log, log);
+    return { status: signal.aborted ? 0 : 1, threadsEnded: error.threadsEnded };
   }
 };
 
@@ -40,6 +46,13 @@ const stop = async (server: RunningServer, log: ServerLog): Promise<Ending> => {
   const { inTime, threadsEnded } = await server.close();
   if (!inTime) log.error('failed to stop server: Internal - Exit timeout expired. Exiting immediately.');
   return { status: inTime ? 0 : 1, threadsEnded };
+};
+
+const serveUntil = async (signal: AbortSignal, settings: ServerSettings, log: ServerLog): Promise<Ending> => {
+  const started = await start(settings, log, signal);
+  if ('status' in started) return started;
+  if (!signal.aborted) await once(signal, 'abort');
+  return stop(started, log);
 };
 
 /** Serves until a signal, and answers how the process should end. */
@@ -53,10 +66,7 @@ export const serve = async (settings: ServerSettings, warnings: readonly string[
   }
   for (const warning of warnings) log.warning(warning);
   const signal = stopSignal(log);
-  const started = await start(settings, log, signal);
-  if ('status' in started) return started;
-  if (!signal.aborted) await once(signal, 'abort');
-  const ending = await stop(started, log);
+  const ending = await serveUntil(signal, settings, log);
   await log.close();
   return ending;
 };

@@ -58,6 +58,7 @@ const prepareAll = async (model: ReadModel, config: LoadModelConfig): Promise<re
   const prepared: PreparedVersion[] = [];
   for (const version of model.versions) {
     try {
+      if (config.lifetime.closed) throw cancelled();
       prepared.push(await prepareVersion(model, version, config));
     } catch (error) {
       failVersion(model.folder.name, version, error, config);

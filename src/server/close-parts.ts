@@ -8,6 +8,8 @@ import { reportDraining } from './report-draining.ts';
 
 interface CloseConfig {
   readonly repository: Repository;
+  /** Settles when nothing is loaded any more. */
+  readonly loading: Promise<unknown>;
   readonly webSocket: WebSocketFrontEnd;
   /** In the order in which they were opened. */
   readonly frontEnds: readonly OpenFrontEnd[];
@@ -24,12 +26,15 @@ export interface Closing {
   readonly threadsEnded: boolean;
 }
 
+/** Threads and sockets without work take a moment to end, too. */
+const shortestSeconds = 1;
+
 /**
  * Readiness off, work in flight, ports, workers: in this order. Ports stay open while work is in flight, so that health checks hear `not ready` and new
  * work hears UNAVAILABLE, instead of nothing at all; metrics last. What has not ended in time is cut off. Never rejects.
  */
-export const closeParts = async ({ repository, webSocket, frontEnds, seconds, log }: CloseConfig): Promise<Closing> => {
-  const deadline = startDeadline(seconds);
+export const closeParts = async ({ repository, loading, webSocket, frontEnds, seconds, log }: CloseConfig): Promise<Closing> => {
+  const deadline = startDeadline(Math.max(shortestSeconds, seconds));
   repository.beginExit();
   const stopReporting = reportDraining({ log, seconds, graphs: repository.dataPlane.graphs });
   const drained = await deadline.isMet(repository.drain());
@@ -40,7 +45,7 @@ export const closeParts = async ({ repository, webSocket, frontEnds, seconds, lo
   await Promise.allSettled([webSocket.close(deadline.signal), ...others.map((frontEnd) => frontEnd.close(deadline.signal))]);
   log.info('All models are stopped, unloading models');
   repository.close();
-  const threadsEnded = await deadline.isMet(workersStopped());
+  const threadsEnded = await deadline.isMet(loading.then(workersStopped));
   await Promise.allSettled(last.map((frontEnd) => frontEnd.close(deadline.signal)));
   const inTime = drained && threadsEnded && !deadline.signal.aborted;
   deadline.cancel();

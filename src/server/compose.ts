@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { identityBackend } from '../backends/identity/identity-backend.ts';
 import { onnxruntimeBackend } from '../backends/onnxruntime/onnxruntime-backend.ts';
-import { createRepository, type Repository } from '../repository/repository.ts';
+import { createRepository, type LoadReport, type Repository } from '../repository/repository.ts';
 import { machineScheduler } from '../streams/flow/clock.ts';
 import type { DataPlane } from '../streams/inference/data-plane.ts';
 import { toInferError } from '../streams/inference/error.ts';
@@ -60,33 +60,33 @@ const repositoryOf = ({ id, models }: ServerSettings, statistics: Statistics, lo
   });
 };
 
-/** @throws InferError when a model does not load and the server is to end then */
-const loadModels = async (repository: Repository, exitOnError: boolean, log: ServerLog, signal: AbortSignal): Promise<void> => {
+/** The report, or undefined once the signal has aborted. */
+const reportOf = async (loading: Promise<LoadReport>, signal: AbortSignal): Promise<LoadReport | undefined> => {
+  if (signal.aborted) return undefined;
   const settled = new AbortController();
-  const stopped = once(signal, 'abort', { signal: settled.signal }).catch(() => undefined);
-  const report = await Promise.race([repository.load(), stopped]);
+  const stopped = once(signal, 'abort', { signal: settled.signal }).then(
+    () => undefined,
+    () => undefined,
+  );
+  const report = await Promise.race([loading, stopped]);
   settled.abort();
-  signal.throwIfAborted();
-  if (report === undefined || !('models' in report)) return;
-  log.table('Models:', modelTable(report.models));
-  if (report.failure !== undefined && exitOnError) throw report.failure;
+  return report;
 };
 
 /**
  * Builds a server and starts it: models first, then ports, so that none is open before the models answer.
  *
- * Rejects with a StartError; nothing is left then of what had started. When the signal has aborted it rejects with the signal's reason as cause.
+ * Rejects with a StartError, also when the signal has aborted; what had started is closed again by then.
  */
 export const compose = async ({ settings, log, signal }: ComposeConfig): Promise<RunningServer> => {
   const statistics = createStatistics();
   const opened: OpenFrontEnd[] = [];
-  const fail = (message: string, cause: unknown, threadsEnded: boolean): StartError => new StartError(message, { cause, threadsEnded });
 
   let repository: Repository;
   try {
     repository = repositoryOf(settings, statistics, log);
   } catch (error) {
-    throw fail(`creating server: ${describeError(toInferError(error))}`, error, true);
+    throw new StartError(`creating server: ${describeError(toInferError(error))}`, { cause: error, step: 'load', threadsEnded: true });
   }
   const { dataPlane } = repository;
   const webSocket = webSocketOf(settings, dataPlane, log);
@@ -98,22 +98,26 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
     counterLatencies: settings.metrics.counterLatencies,
     intervalMs: settings.metrics.intervalMs,
   });
-  const close = (): Promise<Closing> => closeParts({ repository, webSocket, frontEnds: opened, seconds: settings.exitTimeoutSeconds, log });
-
-  try {
-    signal.throwIfAborted();
-    await loadModels(repository, settings.models.exitOnError, log, signal);
-  } catch (error) {
+  const loading = repository.load();
+  const close = (): Promise<Closing> =>
+    closeParts({ repository, loading, webSocket, frontEnds: opened, seconds: settings.exitTimeoutSeconds, log });
+  const giveUp = async (step: StartError['step'], message: string, cause: unknown): Promise<StartError> => {
     const { threadsEnded } = await close();
-    throw fail(`creating server: ${describeError(toInferError(error))}`, error, threadsEnded);
+    return new StartError(message, { cause, step, threadsEnded });
+  };
+
+  const report = await reportOf(loading, signal);
+  if (report === undefined) throw await giveUp('load', 'creating server: stopped while models were loading', signal.reason);
+  log.table('Models:', modelTable(report.models));
+  if (report.failure !== undefined && settings.models.exitOnError) {
+    throw await giveUp('load', `creating server: ${describeError(report.failure)}`, report.failure);
   }
   try {
     await openFrontEnds(frontEndsOf({ settings, dataPlane, webSocket, metrics, log }), opened, log);
-    signal.throwIfAborted();
   } catch (error) {
-    const { threadsEnded } = await close();
-    throw fail(error instanceof Error ? error.message : String(error), error, threadsEnded);
+    throw await giveUp('listen', toInferError(error).message, error);
   }
+  if (signal.aborted) throw await giveUp('listen', 'creating server: stopped while ports were opened', signal.reason);
   let closing: Promise<Closing> | undefined;
   return {
     dataPlane,

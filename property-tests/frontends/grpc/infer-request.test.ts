@@ -5,6 +5,7 @@ import type { WireParameters } from '../../../src/frontends/grpc/wire/infer-para
 import { readInferRequest, type WireInput } from '../../../src/frontends/grpc/wire/infer-request.ts';
 import { StringTable } from '../../../src/frontends/grpc/wire/string-table.ts';
 import { MalformedMessage } from '../../../src/frontends/grpc/wire/wire-reader.ts';
+import type { ParameterValue } from '../../../src/streams/inference/parameters.ts';
 import { messageType } from '../../../test/frontends/grpc/support/client.ts';
 import { damaged, requestBytes } from './wire-bytes.ts';
 
@@ -47,9 +48,11 @@ const ours = (bytes: Buffer) => {
   };
 };
 
+type Read = ReturnType<typeof ours>;
+
 const layOut = (values: readonly unknown[], put: (target: Buffer, value: never, at: number) => void, size: number): string => {
   const target = Buffer.alloc(values.length * size);
-  values.forEach((value, index) => put(target, value as never, index * size));
+  for (const [index, value] of values.entries()) put(target, value as never, index * size);
   return target.toString('hex');
 };
 
@@ -75,16 +78,17 @@ const theirContents = (contents: any): Contents | undefined => {
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: protobufjs has no types for what it reads
-const theirParameters = (parameters: any) =>
+const theirParameters = (parameters: any): Read['parameters'] =>
   Object.fromEntries(
     Object.entries(parameters).map(([key, parameter]) => {
       const { parameter_choice: kind, ...values } = parameter as Record<string, unknown> & { parameter_choice?: string };
       const value = kind === undefined ? undefined : values[kind];
-      return [`key ${key}`, [kind ?? 'none', kind?.includes('int64') ? BigInt(String(value)) : value]];
+      const read = kind?.includes('int64') ? BigInt(String(value)) : (value as ParameterValue | undefined);
+      return [`key ${key}`, [kind ?? 'none', read]];
     }),
   );
 
-const theirs = (bytes: Buffer) => {
+const theirs = (bytes: Buffer): Read => {
   const wire = type.toObject(type.decode(bytes), { defaults: true, longs: String, oneofs: true });
   return {
     modelName: wire.model_name,
@@ -115,8 +119,6 @@ const hasOddNan = (contents: Contents | undefined): boolean => {
 };
 
 const withoutFloats = (contents: Contents | undefined): Contents | undefined => contents?.toSpliced(5, 2);
-
-type Read = ReturnType<typeof ours>;
 
 const comparable = (read: Read, isWithoutFloats: (index: number) => boolean): Read => ({
   ...read,

@@ -97,7 +97,7 @@ export class OnnxInstance implements Instance {
   }
 
   #begin(batch: Batch, subscriber: Subscriber<Part>): TeardownLogic {
-    if (this.#state !== 'ready' || this.#waiting.size === slotCount) {
+    if (this.#state !== 'ready' || this.#waiting.size >= slotCount) {
       const why = this.#state === 'ready' ? 'has no room for another batch' : 'is not running';
       subscriber.error(new InferError('UNAVAILABLE', `model instance '${this.#name}' ${why}`, { reason: 'BACKEND' }));
       return undefined;

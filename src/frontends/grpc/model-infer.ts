@@ -1,4 +1,4 @@
-import type { Observer } from 'rxjs';
+import { type Observer, Subscription } from 'rxjs';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { AnswerTemplate } from './answer-template.ts';
@@ -9,15 +9,16 @@ import { Answer } from './render-response.ts';
 import { shuttingDown } from './status.ts';
 import type { UnaryMethod, UnaryReply } from './unary-call.ts';
 
-const notOne = (count: number): InferError => new InferError('INTERNAL', `expected a single response, got ${count}`);
+const unanswered = (): InferError => new InferError('INTERNAL', 'expected a single response, got 0');
 
-/** Sends the one answer of a model, inside its `next`. */
-class SingleAnswer implements Observer<InferResponse> {
+/** Sends the one answer of a model, inside its `next`. It is the subscription to the model, too: rxjs then makes none around it. */
+class SingleAnswer extends Subscription implements Observer<InferResponse> {
   readonly #template: AnswerTemplate;
   readonly #reply: UnaryReply;
   #isAnswered = false;
 
   constructor(template: AnswerTemplate, reply: UnaryReply) {
+    super();
     this.#template = template;
     this.#reply = reply;
   }
@@ -34,10 +35,12 @@ class SingleAnswer implements Observer<InferResponse> {
 
   error(error: unknown): void {
     this.#reply.fail(error);
+    this.unsubscribe();
   }
 
   complete(): void {
-    if (!this.#isAnswered) this.#reply.fail(notOne(0));
+    if (!this.#isAnswered) this.#reply.fail(unanswered());
+    this.unsubscribe();
   }
 }
 

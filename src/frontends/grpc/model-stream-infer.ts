@@ -117,7 +117,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     const failure = toClientError(error, this.#service.log);
     const isIssueError = request.isBeingIssued && failure.reason !== 'BACKEND';
     this.#release(request);
-    request.cancel();
+    request.unsubscribe();
     if (this.#endsAtError && !isIssueError) {
       this.#end(toStatus(failure));
       return;
@@ -128,7 +128,6 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   }
 
   onEnd(request: StreamRequest): void {
-    request.isEnded = true;
     this.#release(request);
     this.#settle(request);
   }
@@ -168,7 +167,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     try {
       this.#issue(request, wire);
     } catch (error) {
-      if (!request.isEnded) this.onFailure(request, asParseError(error));
+      if (!request.closed) this.onFailure(request, asParseError(error));
     }
   }
 
@@ -182,7 +181,8 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     if (request.isInTurn) this.#outlet.lineUp(request);
     const parsed = parseRequest(wire, version, served.spec, this.#forwarded);
     request.wantsEmptyFinal = parsed.wantsEmptyFinal;
-    request.setWork(served.infer(parsed.request).subscribe(request));
+    served.infer(parsed.request).subscribe(request);
+    request.isBeingIssued = false;
   }
 
   #release(request: StreamRequest): void {
@@ -192,7 +192,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
 
   /** Forgets a request that has ended and whose message has gone. */
   #settle(request: StreamRequest): void {
-    if (!request.isEnded || (request.isInTurn && !request.isSent)) return;
+    if (!request.closed || (request.isInTurn && !request.isSent)) return;
     if (!this.#active.delete(request)) return;
     this.#activeBytes -= request.requestBytes;
     this.#finishWhenIdle();
@@ -217,7 +217,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     this.#active.clear();
     this.#activeBytes = 0;
     this.#reservedBytes = 0;
-    for (const request of active) request.cancel();
+    for (const request of active) request.unsubscribe();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Observer, Unsubscribable } from 'rxjs';
+import { type Observer, Subscription } from 'rxjs';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import { Answer, type Asked, emptyFinal } from './render-response.ts';
@@ -21,8 +21,11 @@ export type AnswerMode = 'single' | 'decoupled';
 
 const unanswered = (): InferError => new InferError('INTERNAL', 'expected a single response, got 0');
 
-/** One request of a stream: turns what its model emits into messages. */
-export class StreamRequest implements Observer<InferResponse> {
+/**
+ * One request of a stream: turns what its model emits into messages. It is the subscription to the model, too, and rxjs then makes none around
+ * it: so it can be ended while a model emits all of its answers at once. Unsubscribing stops the model.
+ */
+export class StreamRequest extends Subscription implements Observer<InferResponse> {
   readonly asked: Asked;
   /** Bytes of the message that it came in. */
   readonly requestBytes: number;
@@ -30,8 +33,6 @@ export class StreamRequest implements Observer<InferResponse> {
   reservedBytes = 0;
   /** True while its model is being asked: a failure then is one of issuing it. */
   isBeingIssued = true;
-  /** Its model has said all. */
-  isEnded = false;
   /** Its message is on its way: for a request that is answered in turn. */
   isSent = false;
   isInLine = false;
@@ -42,11 +43,11 @@ export class StreamRequest implements Observer<InferResponse> {
   readonly #owner: StreamRequestOwner;
   #answers: ServedAnswers | undefined;
   #mode: AnswerMode = 'single';
-  #work: Unsubscribable | undefined;
   #isAnswered = false;
   #saidLast = false;
 
   constructor(owner: StreamRequestOwner, asked: Asked, requestBytes: number) {
+    super();
     this.#owner = owner;
     this.asked = asked;
     this.requestBytes = requestBytes;
@@ -63,16 +64,9 @@ export class StreamRequest implements Observer<InferResponse> {
     this.reservedBytes = answers.expectedBytes;
   }
 
-  /** The answers have been subscribed to. */
-  setWork(work: Unsubscribable): void {
-    this.isBeingIssued = false;
-    if (this.isEnded) work.unsubscribe();
-    else this.#work = work;
-  }
-
   next(response: InferResponse): void {
     const answers = this.#answers;
-    if (this.isEnded || answers === undefined) return;
+    if (this.closed || answers === undefined) return;
     if (this.isInTurn && this.#isAnswered) return;
     const isLast = response.isLast || this.isInTurn;
     this.#isAnswered = true;
@@ -87,22 +81,18 @@ export class StreamRequest implements Observer<InferResponse> {
   }
 
   error(error: unknown): void {
-    if (!this.isEnded) this.#owner.onFailure(this, error);
+    if (!this.closed) this.#owner.onFailure(this, error);
   }
 
   complete(): void {
-    if (this.isEnded) return;
+    if (this.closed) return;
     if (this.isInTurn && !this.#isAnswered) {
       this.#owner.onFailure(this, unanswered());
       return;
     }
     if (this.wantsEmptyFinal && !this.#saidLast) this.#owner.onMessage(this, emptyFinal(this.asked));
-    if (!this.isEnded) this.#owner.onEnd(this);
-  }
-
-  /** Stops the model if it still works on it; nothing is emitted any more. */
-  cancel(): void {
-    this.isEnded = true;
-    this.#work?.unsubscribe();
+    if (this.closed) return;
+    this.unsubscribe();
+    this.#owner.onEnd(this);
   }
 }

@@ -9,19 +9,17 @@ const versionPart = '/versions/:version(^\\d+$)';
 /** The paths of something that a model has, with a version and without. */
 export const modelPaths = (suffix: string): readonly string[] => [`/v2/models/:model${suffix}`, `/v2/models/:model${versionPart}${suffix}`];
 
-/** Registers paths for some methods; any other method is answered with 405. */
+/** Registers paths for some methods; any other method is answered with 405. One route each: making a route costs more than answering one. */
 export const register = (app: FastifyInstance, methods: readonly HTTPMethods[], paths: readonly string[], handler: RouteHandler): void => {
-  const others = app.supportedMethods.filter((method) => !methods.includes(method));
-  for (const url of paths) {
-    app.route({ method: [...methods], url, handler });
-    app.route({ method: others, url, handler: methodNotAllowed });
-  }
+  const allowed: readonly string[] = methods;
+  const dispatch: RouteHandler = (request, reply) =>
+    allowed.includes(request.method) ? handler(request, reply) : sendJson(reply, errorText('Method Not Allowed'), 405);
+  for (const url of paths) app.route({ method: app.supportedMethods, url, handler: dispatch });
 };
 
-const methodNotAllowed: RouteHandler = (_request, reply) => sendJson(reply, errorText('Method Not Allowed'), 405);
-
+/** As bytes: to a string fastify adds a charset, which Triton does not have. */
 export const sendJson = (reply: FastifyReply, text: string, status = 200): FastifyReply =>
-  reply.code(status).header('content-type', 'application/json').send(text);
+  reply.code(status).header('content-type', 'application/json').send(Buffer.from(text));
 
 export const sendEmpty = (reply: FastifyReply, status = 200): FastifyReply => reply.code(status).send();
 
@@ -34,6 +32,7 @@ interface ModelAddress {
 /** Which model the path names: decoded once. @throws InferError INVALID_ARGUMENT for a name that is a path */
 export const modelAddress = ({ params }: FastifyRequest): ModelAddress => {
   const name = stringParam(params, 'model');
+  if (name === '') throw new InferError('NOT_FOUND', 'Not Found');
   if (name === '.' || name === '..' || /[/\\\0]/.test(name)) {
     throw new InferError('INVALID_ARGUMENT', `invalid model name '${name}', model name must not contain path traversal characters`);
   }

@@ -87,8 +87,8 @@ export class Call implements Observer<InferResponse> {
   /** Ends the request with an error that is not the model's: stops the model and tells the client. */
   fail(error: InferError): void {
     if (this.#isDone) return;
-    this.#sendError(error);
     this.#stop();
+    this.#sendError(error);
   }
 
   /** Stops the model and tells nobody: the client is gone. */

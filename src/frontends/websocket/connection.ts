@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import { Outbox } from '../../streams/flow/outbox.ts';
 import { WaitingList } from '../../streams/flow/waiting-list.ts';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, requestPrefix, toInferError } from '../../streams/inference/error.ts';
@@ -15,6 +14,7 @@ import type { InferMessage } from './parse-message.ts';
 import { parseMessage } from './parse-message.ts';
 import { readMessage } from './read-message.ts';
 import { renderError } from './render-message.ts';
+import { Sender } from './sender.ts';
 import type { StreamTarget } from './stream-target.ts';
 
 export interface ConnectionConfig {
@@ -39,32 +39,24 @@ interface ReadAhead {
   readonly isBinary: boolean;
 }
 
-/** The sink says it is full when this much waits in the socket: enough to keep the kernel's buffer fed. */
-const socketMarkBytes = 64 * 1024;
-
-const sendBinary = { binary: true };
-const sendText = { binary: false };
-
 /**
  * One client. Its queues:
  *
  * calls       requests without a final answer, at most `maxInflight`; at the bound the socket is not read
  * read ahead  messages that came in one read with the one that reached that bound; so bounded by the size of a read
  * outbox      answers that wait for a slow reader. Above its first mark the socket is not read, above the second an answer ends its request
- *             with RESOURCE_EXHAUSTED. Such errors are small, at most one for each call, and always taken.
+ *             with RESOURCE_EXHAUSTED. Such final messages are small, at most one for each call, and always taken.
  */
 export class Connection implements CallOwner {
   readonly frames: Frames;
   readonly #config: ConnectionConfig;
   readonly #webSocket: WebSocket;
-  readonly #sendOptions: { readonly binary: boolean };
   readonly #calls = new Set<Call>();
   readonly #callsById = new Map<string, Call>();
   readonly #readAhead = new WaitingList<ReadAhead>();
-  readonly #outbox: Outbox<Buffer>;
+  readonly #sender: Sender;
   readonly #liveness: Liveness;
   #isProceeding = false;
-  #isCorked = false;
   #isDraining = false;
   #isClosing = false;
   /** Undefined while the peer's own code counts. */
@@ -74,16 +66,16 @@ export class Connection implements CallOwner {
     this.#config = config;
     this.frames = config.frames;
     this.#webSocket = config.webSocket;
-    this.#sendOptions = config.frames.isBinary ? sendBinary : sendText;
     this.#liveness = new Liveness(config.webSocket, config.socket);
-    this.#outbox = new Outbox<Buffer>({
-      write: this.#send,
-      size: (frame) => frame.length,
+    this.#sender = new Sender({
+      webSocket: config.webSocket,
+      socket: config.socket,
+      isBinary: config.frames.isBinary,
       pauseAboveBytes: config.pauseAboveBytes,
-      // Data is refused in `offer`; what is left are final messages, and these are few.
-      refuseAboveBytes: Number.POSITIVE_INFINITY,
+      refuseAboveBytes: config.refuseAboveBytes,
       onPause: () => this.#pause(),
       onResume: () => this.#proceed(),
+      onSent: () => this.#liveness.showLife(),
     });
     this.#webSocket.on('message', this.#onMessage);
     this.#webSocket.on('error', (error) => {
@@ -92,7 +84,7 @@ export class Connection implements CallOwner {
     });
     this.#webSocket.on('close', (code) => {
       this.#abandon();
-      this.#outbox.close();
+      this.#sender.close();
       config.onClosed(this, this.#closeCode ?? code);
     });
   }
@@ -102,16 +94,16 @@ export class Connection implements CallOwner {
   }
 
   get outboxBytes(): number {
-    return this.#outbox.queuedBytes;
+    return this.#sender.queuedBytes;
   }
 
   /** False, and the frame is not taken, when too much waits for this reader. */
   offer(frame: Buffer): boolean {
-    return this.#outbox.queuedBytes <= this.#config.refuseAboveBytes && this.#outbox.offer(frame);
+    return this.#sender.offer(frame);
   }
 
   offerFinal(frame: Buffer): void {
-    this.#outbox.offer(frame);
+    this.#sender.offerAlways(frame);
   }
 
   /** A call has had its final answer. */
@@ -127,7 +119,7 @@ export class Connection implements CallOwner {
 
   /** Asks whether the client lives. Called in even intervals. */
   tick(): void {
-    const mayBeSilent = this.#isFull() && this.#outbox.isOpen;
+    const mayBeSilent = this.#isFull() && this.#sender.isOpen;
     if (!this.#liveness.tick({ mayBeSilent })) this.#webSocket.terminate();
   }
 
@@ -165,37 +157,12 @@ export class Connection implements CallOwner {
 
   async #closeWhenDone(): Promise<void> {
     if (this.#isClosing || this.#calls.size > 0 || this.#readAhead.length > 0) return;
-    await this.#outbox.whenEmpty();
+    await this.#sender.whenEmpty();
     if (this.#calls.size === 0) this.close(1001, 'server stopping');
   }
 
-  /** One callback for all: the library calls it when the frame has left the process. */
-  readonly #onSent = (): void => {
-    this.#liveness.showLife();
-    if (this.#webSocket.bufferedAmount <= socketMarkBytes) this.#outbox.drained();
-  };
-
-  readonly #send = (frame: Buffer): boolean => {
-    this.#corkForThisTick();
-    this.#webSocket.send(frame, this.#sendOptions, this.#onSent);
-    return this.#webSocket.bufferedAmount <= socketMarkBytes;
-  };
-
-  /** Answers of one batch come in one tick: they leave in one write. */
-  #corkForThisTick(): void {
-    if (this.#isCorked) return;
-    this.#isCorked = true;
-    this.#config.socket.cork();
-    process.nextTick(this.#uncork);
-  }
-
-  readonly #uncork = (): void => {
-    this.#isCorked = false;
-    this.#config.socket.uncork();
-  };
-
   #isFull(): boolean {
-    return this.#calls.size >= this.#config.maxInflight || !this.#outbox.isOpen;
+    return this.#calls.size >= this.#config.maxInflight || !this.#sender.isOpen;
   }
 
   #pause(): void {

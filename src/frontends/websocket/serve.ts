@@ -63,7 +63,7 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
   const connections = new Set<Connection>();
   const closes = new Map<number, number>();
   let isClosing = false;
-  let onAllClosed = (): void => {};
+  const allClosed = Promise.withResolvers<void>();
 
   const serverOptions = {
     noServer: true,
@@ -88,7 +88,7 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
     connections.delete(connection);
     countClose(closes, code);
     log.verbose(1, `WebSocket connection closed with code ${code}`);
-    if (connections.size === 0) onAllClosed();
+    if (isClosing && connections.size === 0) allClosed.resolve();
   };
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): boolean => {
@@ -131,17 +131,14 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
   const close = async (deadline: AbortSignal): Promise<void> => {
     isClosing = true;
     clearInterval(pings);
-    const allClosed = new Promise<void>((resolve) => {
-      onAllClosed = resolve;
-      if (connections.size === 0) resolve();
-    });
+    if (connections.size === 0) allClosed.resolve();
     for (const connection of connections) connection.drain();
     const cut = (): void => {
       for (const connection of connections) connection.cut(1001, 'server stopping');
     };
     if (deadline.aborted) cut();
     else deadline.addEventListener('abort', cut, { once: true });
-    await allClosed;
+    await allClosed.promise;
     deadline.removeEventListener('abort', cut);
   };
 

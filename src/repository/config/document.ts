@@ -30,9 +30,15 @@ const defaultOf = (field: protobuf.Field): unknown => toValue(field, field.typeD
 const toList = (field: protobuf.Field, value: unknown): unknown[] =>
   Array.isArray(value) ? value.map((item) => toValue(field, item)) : [];
 
+/** Decoded messages have 64-bit keys as eight characters, one for each byte. */
+const toKey = (field: protobuf.Field, key: string): string =>
+  field instanceof protobuf.MapField && field.keyType.endsWith('64')
+    ? String(protobuf.util.longFromKey(key, field.keyType.startsWith('u')))
+    : key;
+
 const toMap = (field: protobuf.Field, value: unknown): Fields =>
   // fromEntries, since a key may be `__proto__`.
-  Object.fromEntries(isFields(value) ? Object.entries(value).map(([key, item]) => [key, toValue(field, item)]) : []);
+  Object.fromEntries(isFields(value) ? Object.entries(value).map(([key, item]) => [toKey(field, key), toValue(field, item)]) : []);
 
 /**
  * A message as the plain object that clients read: names of the proto file in the order of declaration, every scalar, list and map even at its

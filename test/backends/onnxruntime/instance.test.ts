@@ -80,7 +80,7 @@ describe('an instance of the onnxruntime backend', () => {
     }
   });
 
-  it('carries large tensors, and lets a small batch follow', async () => {
+  it('carries large tensors, and lets small batches follow', async () => {
     const count = 2 ** 21;
     const { instance } = await openModel(identity(), echoSpec([-1]));
     const large = new Float32Array(count).map((_, index) => index);
@@ -96,7 +96,11 @@ describe('an instance of the onnxruntime backend', () => {
     ]);
     expect(answers.map((answer) => answer?.byteLength)).toEqual([4 * count, 4 * count]);
     expect([numbers(answers[0]).at(-1), numbers(answers[1]).at(-1)]).toEqual([count - 1, 1 - count]);
-    expect((await outputsOf(instance, [inferRequest({ INPUT0: fp32([1, 2], [5, 6]) })])).map(numbers)).toEqual([[5, 6]]);
+    // Enough of them that memory of the large one is given up on the way, on both sides.
+    for (const first of counting(2100, 0)) {
+      const [answer] = await outputsOf(instance, [inferRequest({ INPUT0: fp32([1, 2], [first, 6]) })]);
+      if (answer === undefined || numbers(answer).join() !== `${first},6`) expect(numbers(answer)).toEqual([first, 6]);
+    }
   });
 
   it('runs many shapes in turn', async () => {

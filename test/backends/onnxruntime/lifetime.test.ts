@@ -19,8 +19,6 @@ const rounds = (count: number): InferRequest =>
   inferRequest({ INPUT0: tensorFrom('FP32', [1, 1], [count]), ROUNDS: tensorFrom('INT64', [1], [BigInt(count)]) });
 
 describe('the life of an instance', () => {
-  const { backend, open, openModel, write } = workbench();
-
   /** The threads of this process that live, as Node tells of them. */
   const threads = new Set<Worker>();
   const onWorker = (worker: Worker): void => {
@@ -28,7 +26,10 @@ describe('the life of an instance', () => {
     worker.once('exit', () => threads.delete(worker));
   };
   process.on('worker', onWorker);
+  // Runs after that of the workbench, which is the younger.
   afterEach(() => expect(threads.size).toBe(0));
+
+  const { backend, open, openModel, write } = workbench();
 
   it('ends with the batches that the worker has when it is stopped, and then the thread', async () => {
     const { instance, life } = await openModel(slow(), slowSpec);

@@ -223,6 +223,13 @@ describe('closing', () => {
     expect(server.frontEnd.connections().open).toBe(0);
   });
 
+  it('may be asked twice', async () => {
+    server = await startWebSocket({ identity });
+    const client = await open('/v2/models/identity/stream');
+    await Promise.all([server.frontEnd.close(new AbortController().signal), server.frontEnd.close(new AbortController().signal)]);
+    expect(await client.closed).toBe(1001);
+  });
+
   it('does not wait for a client that never answers the close frame', async () => {
     server = await startWebSocket({ identity });
     const socket = connect(server.port, '127.0.0.1');

@@ -6,6 +6,7 @@ import type { Log } from '../../../../src/streams/inference/log.ts';
 import type { ModelSpec } from '../../../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../../../src/streams/inference/response.ts';
+import type { ModelStatistics } from '../../../../src/streams/inference/statistics.ts';
 import { Tensor } from '../../../../src/streams/tensors/tensor.ts';
 import { makeInput, makeSpec } from '../../../support/model.ts';
 
@@ -171,11 +172,10 @@ export class TestDataPlane implements DataPlane {
     };
   }
 
-  statistics(name: string): Promise<never[]> {
-    if (name !== '' && !this.#models.has(name)) {
-      return Promise.reject(new InferError('INVALID_ARGUMENT', `requested model '${name}' is not available`));
-    }
-    return Promise.resolve([]);
+  statisticsOf: () => Promise<readonly ModelStatistics[]> = () => Promise.resolve([]);
+
+  statistics(): Promise<readonly ModelStatistics[]> {
+    return this.statisticsOf();
   }
 
   index(readyOnly: boolean) {

@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { encode, type Fields, GrpcClient, messageType } from './support/client.ts';
+import { DeafClient, type Window } from './support/deaf-client.ts';
+
+const mebibyte = 2 ** 20;
+const requestType = messageType('inference.ModelInferRequest');
+const streamPath = '/inference.GRPCInferenceService/ModelStreamInfer';
+
+interface Report {
+  readonly emitted: number;
+  readonly peakBytes: number;
+  readonly outboxBytes: number;
+  readonly requestsInFlight: number;
+}
+
+class MemoryServer {
+  readonly #process: ChildProcess;
+  readonly port: number;
+
+  private constructor(process: ChildProcess, port: number) {
+    this.#process = process;
+    this.port = port;
+  }
+
+  static async start(): Promise<MemoryServer> {
+    const process = fork(fileURLToPath(new URL('./support/memory-server.ts', import.meta.url)));
+    const [port] = await once(process, 'message');
+    return new MemoryServer(process, port);
+  }
+
+  async report(): Promise<Report> {
+    this.#process.send('report');
+    const [report] = await once(this.#process, 'message');
+    return report;
+  }
+
+  /** Asks until something is so: each question is a turn of the server's event loop. */
+  async until(isSo: (report: Report) => boolean): Promise<Report> {
+    for (;;) {
+      const report = await this.report();
+      if (isSo(report)) return report;
+    }
+  }
+
+  async stop(): Promise<void> {
+    const exit = once(this.#process, 'exit');
+    this.#process.send('stop');
+    await exit;
+  }
+}
+
+const message = (fields: Fields): Buffer =>
+  encode(requestType, { inputs: [{ name: 'IN', datatype: 'UINT8', shape: [1] }], raw_input_contents: [Buffer.of(1)], ...fields });
+
+describe('a client that does not read', () => {
+  let server: MemoryServer | undefined;
+
+  afterEach(async () => {
+    await server?.stop();
+    server = undefined;
+  });
+
+  /** A server that has answered both models once, and its memory then. */
+  const warm = async (): Promise<[MemoryServer, Report]> => {
+    const started = await MemoryServer.start();
+    server = started;
+    const client = new GrpcClient(started.port);
+    await client.infer(message({ model_name: 'fill' }));
+    const stream = client.stream();
+    stream.send(message({ model_name: 'stream', parameters: { count: { int64_param: 8 } } }));
+    await stream.finish();
+    client.close();
+    return [started, await started.report()];
+  };
+
+  it.each<Window>(['default', 'huge'])('is not read either, with a %s window', async (window) => {
+    const [started, before] = await warm();
+    const client = await DeafClient.open(started.port, streamPath, window);
+    for (let index = 0; index < 256; index++) client.send(message({ model_name: 'fill', id: String(index) }));
+    await started.until(({ emitted }) => emitted - before.emitted >= 10);
+    let last = await started.report();
+    // It has had its time when a hundred turns bring nothing more.
+    for (let turn = 0; turn < 100; turn++) {
+      const report = await started.report();
+      if (report.emitted !== last.emitted) turn = 0;
+      last = report;
+    }
+    client.close();
+    expect(last.emitted - before.emitted).toBeLessThan(40);
+    expect(last.peakBytes - before.peakBytes).toBeLessThan(64 * mebibyte);
+    const after = await started.until(({ outboxBytes }) => outboxBytes === 0);
+    expect(after.requestsInFlight).toBe(0);
+  });
+
+  it('gets RESOURCE_EXHAUSTED from a model that cannot wait', async () => {
+    const [started, before] = await warm();
+    const client = await DeafClient.open(started.port, streamPath, 'default');
+    client.send(message({ model_name: 'stream', parameters: { count: { int64_param: 256 } } }));
+    const after = await started.until(({ requestsInFlight, outboxBytes }) => requestsInFlight === 0 && outboxBytes > 0);
+    client.close();
+    expect(after.emitted - before.emitted).toBeLessThan(40);
+    expect(after.peakBytes - before.peakBytes).toBeLessThan(64 * mebibyte);
+    await started.until(({ outboxBytes }) => outboxBytes === 0);
+  });
+});
