@@ -42,7 +42,7 @@ export class Gate implements Cancellable {
     new Observable<InferResponse>((caller) => {
       if (this.#isClosed) {
         caller.error(stoppingError(request));
-        return;
+        return undefined;
       }
       const call = new Call({
         request,
@@ -53,9 +53,8 @@ export class Gate implements Cancellable {
         holder: this,
       });
       this.#inside++;
-      // Before the call goes in: it may be over when it comes back.
-      caller.add(() => this.#leave(call));
       this.#calls.next(call);
+      return () => this.#leave(call);
     });
 
   cancel(call: Call): void {

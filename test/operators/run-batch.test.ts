@@ -217,13 +217,16 @@ describe('runBatch', () => {
   });
 
   it('survives a caller that cancels while the instance answers within the call', () => {
+    let isCancelled = false;
     const cancelling: Instance = {
       capacity: 1,
       run: () =>
         new Observable((parts) => {
           run.callers[0]?.caller.unsubscribe();
           parts.next(makePart(0));
-          parts.complete();
+          return () => {
+            isCancelled = true;
+          };
         }),
     };
     const run: { callers: ReturnType<typeof makeCaller>[] } = { callers: [] };
@@ -236,7 +239,7 @@ describe('runBatch', () => {
       items: run.callers.map(({ call }) => call),
       lease,
     }).subscribe();
-    expect([lease.released, counters]).toEqual([1, { in: 1, out: 0, failed: 1, running: 0, batches: 0 }]);
+    expect([isCancelled, lease.released, counters]).toEqual([true, 1, { in: 1, out: 0, failed: 1, running: 0, batches: 0 }]);
   });
 
   it('fails who waits when it is unsubscribed', () => {

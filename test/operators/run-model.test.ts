@@ -200,6 +200,16 @@ describe('runModel', () => {
     expect(events).toHaveLength(1);
   });
 
+  it('has counted an answer when its caller sees it', () => {
+    const instance = new HandInstance();
+    const model = startOne(instance);
+    const seen: string[] = [];
+    model.infer(makeRequest()).subscribe(() => seen.push(counts(model)));
+    time.advance(0);
+    instance.last.finish();
+    expect(seen).toEqual(['queued 0 running 0 out 1 alive 1 busy 1']);
+  });
+
   it('takes a caller that leaves with its last answer for a success', () => {
     const instance = new HandInstance();
     const model = startOne(instance);
@@ -254,9 +264,12 @@ describe('runModel', () => {
     expect(counts(model)).toBe('queued 1 running 0 out 0 alive 0 busy 0');
     expect(log.lines).toEqual(["error instance 0 of model 'm' version 1 ended, another follows: worker m_0 exited with code 134"]);
     time.advance(100);
-    expect(lives).toHaveLength(2);
+    lives[1]?.error(new Failure('INTERNAL', 'no memory'));
+    expect(counts(model)).toBe('queued 1 running 0 out 0 alive 0 busy 0');
+    time.advance(200);
+    expect(lives).toHaveLength(3);
     const reborn = new HandInstance();
-    lives[1]?.next(reborn);
+    lives[2]?.next(reborn);
     reborn.last.finish();
     expect(waits.completed).toBe(1);
     expect(model.isReady()).toBe(true);

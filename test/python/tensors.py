@@ -1,5 +1,6 @@
 """The same tensors for every client: extremes of each datatype, and strings that are easily damaged."""
 
+import ml_dtypes
 import numpy as np
 from tritonclient.utils import triton_to_np_dtype
 
@@ -13,9 +14,8 @@ def extremes(datatype):
     if datatype == "BOOL":
         return np.array([[True, False, True]])
     if datatype in ("FP16", "FP32", "FP64", "BF16"):
-        kind = np.float32 if datatype == "BF16" else triton_to_np_dtype(datatype)
-        largest = 2.0**100 if datatype == "BF16" else np.finfo(kind).max
-        return np.array([[0, -0.0, 1.5, largest, -np.inf, np.nan]], dtype=kind)
+        kind = ml_dtypes.bfloat16 if datatype == "BF16" else triton_to_np_dtype(datatype)
+        return np.array([[0, -0.0, 1.5, ml_dtypes.finfo(kind).max, -np.inf, np.nan]], dtype=kind)
     kind = triton_to_np_dtype(datatype)
     return np.array([[np.iinfo(kind).min, 0, np.iinfo(kind).max]], dtype=kind)
 

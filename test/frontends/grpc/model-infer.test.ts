@@ -164,7 +164,7 @@ describe('inputs', () => {
     ],
     [
       'two typed fields',
-      { model_name: 'echo', inputs: [input({ contents: { uint_contents: [1], int64_contents: [1] } })] },
+      { model_name: 'echo', inputs: [input({ datatype: 'INT64', contents: { uint_contents: [1], int64_contents: [1] } })] },
       `${start}, binary data was already supplied.`,
     ],
     [

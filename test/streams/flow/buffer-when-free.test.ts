@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import { from, map, of, Subject } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { BufferWhenFreeConfig, Granted, Plan } from '../../../src/streams/flow/buffer-when-free.ts';
 import { bufferWhenFree, noBufferCounters } from '../../../src/streams/flow/buffer-when-free.ts';
 import type { Waiting } from '../../../src/streams/flow/lane.ts';
@@ -284,5 +284,30 @@ describe('bufferWhenFree', () => {
       });
     time.advance(0);
     expect(rounds).toBe(20_000);
+  });
+
+  it('survives resources that come while a batch is handed out', () => {
+    const time = new VirtualTime();
+    const free$ = new Subject<Lease<string>>();
+    let rounds = 0;
+    from(Array.from({ length: 20_000 }, (_, n) => `${n}`))
+      .pipe(batches({ free$, plan: () => ({ take: 1 }), limit: 20_000, scheduler: time }))
+      .subscribe(() => {
+        rounds++;
+        free$.next(makeLease());
+      });
+    free$.next(makeLease());
+    expect(rounds).toBe(20_000);
+  });
+
+  it('sets one timer for all that comes in a tick', () => {
+    const time = new VirtualTime();
+    const schedule = vi.spyOn(time, 'schedule');
+    const items = new Subject<string>();
+    items.pipe(batches({ free$: living(makeLease()), scheduler: time })).subscribe();
+    for (const item of 'abcde') items.next(item);
+    expect(schedule).toHaveBeenCalledTimes(1);
+    time.advance(0);
+    expect([schedule.mock.calls.length, time.pending]).toEqual([1, 0]);
   });
 });

@@ -103,6 +103,7 @@ describe('Outbox', () => {
     const outbox: Outbox<number> = new Outbox<number>({
       write: (n) => {
         written.push(n);
+        if (hasRoom) outbox.drained();
         if (next < 20_000) outbox.offer(next++);
         return hasRoom;
       },
