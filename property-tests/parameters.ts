@@ -6,6 +6,9 @@ const fromEnvironment = (name: string): number | undefined => {
   return value;
 };
 
+/** Enough for a few hundred thousand runs. */
+export const longestRunMs = 1_800_000;
+
 /** Of every property: how often it is tried (WEIR_PROPERTY_RUNS) and from which seed (WEIR_PROPERTY_SEED, printed each time). */
 export const propertyParameters = (): { readonly numRuns: number; readonly seed: number } => {
   const numRuns = fromEnvironment('WEIR_PROPERTY_RUNS') ?? 1000;

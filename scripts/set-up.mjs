@@ -1,13 +1,12 @@
 // Makes a fresh clone ready to run: packages, then the example models. Plain JavaScript, because the Node that starts it may be older than
 // the one that it installs. What is there already is left alone, so the second time needs no network.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const windows = process.platform === 'win32';
-const pinnedNode = join(root, 'node_modules', '.bin', windows ? 'node.cmd' : 'node');
+const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const oldestNode = 20;
 
 const fail = (message) => {
@@ -17,16 +16,23 @@ const fail = (message) => {
 
 const run = (title, command, args) => {
   console.log(`set-up: ${title}`);
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: windows });
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (status !== 0) fail(`${title}: ${error === undefined ? `ended with status ${status}` : error.message}`);
 };
 
-const changedMs = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+const lockedPackages = (path) => {
+  if (!existsSync(path)) return undefined;
+  const { '': _root, ...packages } = JSON.parse(readFileSync(path, 'utf8')).packages;
+  return packages;
+};
 
-/** npm writes this file at the end of an install, so it is older than a lock file that came later. */
+/** npm keeps a lock file of what it has installed. That lacks what this platform does not need, and has nothing that the project's lacks. */
 const packagesAreCurrent = () => {
-  const installed = changedMs(join(root, 'node_modules', '.package-lock.json'));
-  return installed !== 0 && installed >= changedMs(join(root, 'package-lock.json')) && existsSync(pinnedNode);
+  const wanted = lockedPackages(join(root, 'package-lock.json'));
+  const installed = lockedPackages(join(root, 'node_modules', '.package-lock.json'));
+  if (wanted === undefined || installed === undefined || !existsSync(pinnedNode)) return false;
+  const isInstalled = ([path, { version, optional }]) => installed[path]?.version === version || optional === true;
+  return Object.entries(wanted).every(isInstalled) && Object.keys(installed).every((path) => path in wanted);
 };
 
 // The built models, and what they are built from.
@@ -39,7 +45,7 @@ if (Number(process.versions.node.split('.')[0]) < oldestNode) fail(`needs Node $
 if (usesMusl())
   fail('onnxruntime-node needs glibc, and this system has another C library (Alpine?): take a Debian, Ubuntu or Fedora image');
 
-if (!packagesAreCurrent()) run('installing packages (npm ci)', windows ? 'npm.cmd' : 'npm', ['ci', '--no-fund', '--no-audit']);
+if (!packagesAreCurrent()) run('installing packages (npm ci)', 'npm', ['ci', '--no-fund', '--no-audit']);
 if (![...models, ...configs].every((path) => existsSync(path))) {
   run('building the example models', pinnedNode, [join(root, 'scripts', 'examples', 'build-models.ts')]);
 }

@@ -7,10 +7,10 @@ const folder = join(root, '.venv');
 const requirements = join(root, 'test', 'python', 'requirements.txt');
 const installedList = join(folder, 'installed-requirements.txt');
 
-const succeeds = (command: string, args: readonly string[]): boolean => spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status === 0;
+const succeeds = (command: string, args: readonly string[]): boolean =>
+  spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status === 0;
 
-const isCurrent = (): boolean =>
-  existsSync(installedList) && readFileSync(installedList, 'utf8') === readFileSync(requirements, 'utf8');
+const isCurrent = (): boolean => existsSync(installedList) && readFileSync(installedList, 'utf8') === readFileSync(requirements, 'utf8');
 
 /**
  * The Python of `.venv` with what the Python tests need, made when it is missing or out of date.

@@ -1,6 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { DataPlane, ServedModel } from '../../streams/inference/data-plane.ts';
 import { InferError } from '../../streams/inference/error.ts';
+import type { HeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import type { ModelSpec } from '../../streams/inference/model-spec.ts';
 import type { OpenCalls } from './open-calls.ts';
@@ -10,22 +11,20 @@ import { readInferRequest, type WireRequest } from './wire/infer-request.ts';
 import { StringTable } from './wire/string-table.ts';
 import { MalformedMessage } from './wire/wire-reader.ts';
 
-export const nothingForwarded: ForwardedMetadata = { pattern: undefined, entries: [] };
-
 /** What both inference calls need, for one server. */
 export class InferService {
   readonly dataPlane: DataPlane;
   readonly calls: OpenCalls;
   readonly log: Log;
-  readonly #pattern: RegExp | undefined;
+  readonly #isForwarded: HeaderPattern | undefined;
   readonly #strings = new StringTable();
   readonly #answers = new WeakMap<ModelSpec, ServedAnswers>();
 
-  constructor(dataPlane: DataPlane, calls: OpenCalls, log: Log, pattern: RegExp | undefined) {
+  constructor(dataPlane: DataPlane, calls: OpenCalls, log: Log, isForwarded: HeaderPattern | undefined) {
     this.dataPlane = dataPlane;
     this.calls = calls;
     this.log = log;
-    this.#pattern = pattern;
+    this.#isForwarded = isForwarded;
   }
 
   get isShuttingDown(): boolean {
@@ -49,14 +48,14 @@ export class InferService {
     return answers;
   }
 
-  /** Of a call's metadata those that the server is told to forward; of several values of one key the last counts. */
-  forwarded(metadata: Metadata): ForwardedMetadata {
-    if (this.#pattern === undefined) return nothingForwarded;
+  /** What of a call's metadata may be forwarded; undefined when the server forwards none. Of several values of one key the last counts. */
+  forwarded(metadata: Metadata): ForwardedMetadata | undefined {
+    if (this.#isForwarded === undefined) return undefined;
     const entries: [string, string][] = [];
     for (const [name, values] of Object.entries(metadata.toJSON())) {
       for (const value of values) entries.push([name, value.toString()]);
     }
-    return { pattern: this.#pattern, entries };
+    return { isForwarded: this.#isForwarded, entries };
   }
 }
 

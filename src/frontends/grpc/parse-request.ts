@@ -1,4 +1,4 @@
-import { forwardHeaders } from '../../streams/inference/header-forwarding.ts';
+import { forwardHeaders, type HeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { ModelSpec } from '../../streams/inference/model-spec.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import { parseInputs } from './parse-inputs.ts';
@@ -6,9 +6,9 @@ import { parseOutputs } from './parse-outputs.ts';
 import { parseParameters } from './parse-parameters.ts';
 import type { WireRequest } from './wire/infer-request.ts';
 
-/** Which of a call's metadata become parameters of its requests. */
+/** A call's metadata, and which of them become parameters of its requests. */
 export interface ForwardedMetadata {
-  readonly pattern: RegExp | undefined;
+  readonly isForwarded: HeaderPattern;
   readonly entries: Iterable<readonly [name: string, value: string]>;
 }
 
@@ -26,10 +26,10 @@ export const parseRequest = (
   wire: WireRequest,
   version: string,
   spec: ModelSpec,
-  { pattern, entries }: ForwardedMetadata,
+  forwarded: ForwardedMetadata | undefined,
 ): ParsedRequest => {
   const parameters = parseParameters(wire.parameters);
-  const others = forwardHeaders(pattern, entries, parameters.others);
+  const others = forwarded === undefined ? parameters.others : forwardHeaders(forwarded.isForwarded, forwarded.entries, parameters.others);
   const inputs = parseInputs(wire, spec);
   const request: InferRequest = {
     modelName: wire.modelName,

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import type { Listening } from '../../streams/inference/front-end.ts';
-import { headerPattern } from '../../streams/inference/header-forwarding.ts';
+import { compileHeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import { InferService } from './infer-service.ts';
 import { type Listener, listen } from './listen.ts';
@@ -52,11 +52,12 @@ const closeServer = (server: Server): Promise<void> => new Promise((resolve) => 
 const close = async (server: Server, listener: Listener, calls: OpenCalls, deadline: AbortSignal): Promise<void> => {
   const late = aborted(deadline);
   listener.stop();
-  await Promise.race([calls.shutDown(), late]);
+  const ended = calls.shutDown();
+  await Promise.race([ended, late]);
   await Promise.race([Promise.all([closeServer(server), listener.closed]), late]);
   server.forceShutdown();
   listener.cut();
-  await listener.closed;
+  await Promise.all([listener.closed, ended]);
 };
 
 /**
@@ -65,7 +66,7 @@ const close = async (server: Server, listener: Listener, calls: OpenCalls, deadl
  */
 export const serveGrpc = async (dataPlane: DataPlane, config: GrpcConfig): Promise<GrpcListening> => {
   const calls = new OpenCalls();
-  const service = new InferService(dataPlane, calls, config.log, headerPattern(config.headerForwardPattern));
+  const service = new InferService(dataPlane, calls, config.log, compileHeaderPattern(config.headerForwardPattern));
   const server = new Server({ ...serverOptions(config), interceptors: [serveCalls(grpcRoutes(service, streamMarks))] });
   server.addService(passThroughDefinition(inferenceService), {});
   server.addService(passThroughDefinition(healthService), {});

@@ -29,7 +29,7 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
   readonly asked: Asked;
   /** Bytes of the message that it came in. */
   readonly requestBytes: number;
-  /** What its answer is expected to take, until it comes. */
+  /** What its answer is expected to take, until it comes; 0 for a decoupled model, of which nobody knows what comes and when. */
   reservedBytes = 0;
   /** True while its model is being asked: a failure then is one of issuing it. */
   isBeingIssued = true;
@@ -61,7 +61,7 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
   setModel(answers: ServedAnswers, mode: AnswerMode): void {
     this.#answers = answers;
     this.#mode = mode;
-    this.reservedBytes = answers.expectedBytes;
+    this.reservedBytes = mode === 'single' ? answers.expectedBytes : 0;
   }
 
   next(response: InferResponse): void {

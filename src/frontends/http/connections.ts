@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** Requests that a client may send ahead of its answers on one connection. One that sends more is cut off. */
 export const mostPipelined = 1024;
@@ -14,7 +15,7 @@ type Exchange = readonly [IncomingMessage, ServerResponse];
  */
 export class Connections {
   readonly #handle: Handle;
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #connections = new Map<Duplex, Connection>();
   #isClosing = false;
 
   constructor(server: Server, handle: Handle) {
@@ -32,6 +33,11 @@ export class Connections {
 
   isBusy(socket: Socket): boolean {
     return this.#connections.get(socket)?.isBusy ?? false;
+  }
+
+  /** HTTP is done with this one: whoever has it now ends it, or the deadline does. */
+  release(socket: Duplex): void {
+    this.#connections.get(socket)?.release();
   }
 
   /** Ends the connections that have no request; the others end with their answers. */
@@ -68,6 +74,7 @@ class Connection {
   readonly #waiting: Exchange[] = [];
   #current: ServerResponse | undefined;
   #isClosing = false;
+  #isReleased = false;
 
   constructor(socket: Socket, handle: Handle) {
     this.#socket = socket;
@@ -91,8 +98,13 @@ class Connection {
     if (this.#waiting.length > mostPipelined) this.#socket.destroy();
   }
 
+  release(): void {
+    this.#isReleased = true;
+  }
+
   finish(): void {
     this.#isClosing = true;
+    if (this.#isReleased) return;
     if (this.#current === undefined) this.#socket.destroy();
     else if (!this.#current.headersSent) this.#current.shouldKeepAlive = false;
     else this.#current.once('close', () => this.#socket.end());

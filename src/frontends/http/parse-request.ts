@@ -26,8 +26,11 @@ const rawLimit = (maxInputBytes: number): BodyLimit => ({
     invalid(`Raw input has a byte_size (${bytes} bytes) that exceeds the maximum allowed value of ${maxInputBytes} bytes. ${advice}`),
 });
 
+/** What does not compress becomes a little larger. */
+const compressionOverhead = 64 * 1024;
+
 const compressedLimit = (maxInputBytes: number): BodyLimit => ({
-  bytes: maxInputBytes,
+  bytes: maxInputBytes + compressionOverhead,
   refuse: () => invalid(`Decompressed data size exceeds the maximum allowed value of ${maxInputBytes} bytes. ${advice}`),
 });
 

@@ -17,10 +17,15 @@ const refusals: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'Request Timeout' },
 };
 
+/** What is still taken from a client that was refused: closing before it has sent all would take the answer away from it. */
+const lingeringBytes = 16 * 1024 * 1024;
+
 /** Answers bytes that are no request, and ends the connection. Between an answer and the next one there is no place for it. */
 export const refuseConnection = (error: Error & { readonly code?: string }, socket: Socket, isBusy: boolean): void => {
   // Node reports so when it has itself paused the parser of a connection with many requests on it.
   if (error.code === 'HPE_PAUSED') return;
+  const isRefused = socket.writableEnded && error.code !== 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (isRefused && !isBusy && socket.bytesRead < lingeringBytes) return;
   if (isBusy || !socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

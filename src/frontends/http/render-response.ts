@@ -48,7 +48,10 @@ const encodingHeaders: Readonly<Record<ContentCoding, readonly string[]>> = {
 /** Head and body leave in one write. */
 export const sendAnswer = async (response: ServerResponse, answer: RenderedAnswer, coding: ContentCoding): Promise<void> => {
   let body = answer.length === answer.buffer.byteLength ? answer.buffer : answer.buffer.subarray(0, answer.length);
-  if (coding !== 'identity') body = await compress(body, coding);
+  if (coding !== 'identity') {
+    body = await compress(body, coding);
+    if (response.destroyed) return;
+  }
   const { headerLength } = answer;
   const headers =
     headerLength === undefined

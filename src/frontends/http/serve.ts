@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
@@ -37,7 +36,19 @@ export interface HttpConfig {
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 }
 
-export type HttpListening = Listening & { readonly server: Server };
+/** What waits and what is held now, for gauges. */
+export interface HttpCounters {
+  /** Requests that wait for the one before them on their connection. */
+  readonly waitingRequests: number;
+  /** Bytes of large request and answer bodies in flight, and how many there may be. */
+  readonly heldBodyBytes: number;
+  readonly bodyBytesLimit: number;
+}
+
+export type HttpListening = Listening & {
+  readonly server: Server;
+  counters(): HttpCounters;
+};
 
 /** Long enough that a client's pool of idle connections gives up first. */
 const keepAliveTimeoutMs = 10 * 60 * 1000;
@@ -50,7 +61,12 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   const limits = bodyLimits(config.maxInputSize);
   const memory = new BodyMemory();
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback: upgradesTo(config) });
-  const app = createApp(server, config.log);
+  const connections = new Connections(server, (request, response) => {
+    // Nobody looks at it, so one that is no media type is no reason to refuse.
+    request.headers['content-type'] = undefined;
+    app.routing(request, response);
+  });
+  const app = createApp(server, connections, config.log);
   healthRoutes(app, dataPlane);
   metadataRoutes(app, dataPlane);
   statisticsRoutes(app, dataPlane);
@@ -58,28 +74,26 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   inferRoutes(app, { dataPlane, limits, memory, isForwarded });
   missingRoutes(app);
   await app.ready();
-  const connections = new Connections(server, (request, response) => {
-    // Nobody looks at it, so one that is no media type is no reason to refuse.
-    request.headers['content-type'] = undefined;
-    app.routing(request, response);
-  });
-  server.on('clientError', (error, socket) => {
-    if (socket instanceof Socket) refuseConnection(error, socket, connections.isBusy(socket));
-    else socket.destroy();
-  });
-  if (config.onUpgrade !== undefined) server.on('upgrade', upgradeWith(config.onUpgrade));
+  if (config.onUpgrade !== undefined) server.on('upgrade', upgradeWith(config.onUpgrade, connections));
   await listen(server, config);
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port;
-  return { address: config.address, port, server, close: (deadline) => close(server, connections, app, deadline) };
+  return {
+    address: config.address,
+    port,
+    server,
+    counters: () => ({ waitingRequests: connections.waiting, heldBodyBytes: memory.heldBytes, bodyBytesLimit: memory.limitBytes }),
+    close: (deadline) => close(server, connections, app, deadline),
+  };
 };
 
-const createApp = (server: Server, log: Log): FastifyInstance => {
+const createApp = (server: Server, connections: Connections, log: Log): FastifyInstance => {
   const app = fastify({
     serverFactory: () => server,
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, connections.isBusy(socket)),
     // A model's name may be as long as a header line.
     routerOptions: { maxParamLength: 16384, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
@@ -110,8 +124,9 @@ const upgradesTo =
     onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket';
 
 const upgradeWith =
-  (onUpgrade: NonNullable<HttpConfig['onUpgrade']>) =>
+  (onUpgrade: NonNullable<HttpConfig['onUpgrade']>, connections: Connections) =>
   (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    connections.release(socket);
     if (onUpgrade(request, socket, head)) return;
     const body = errorText('Not Found');
     socket.end(

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InferError } from '../../../src/streams/inference/error.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { Fields } from './support/client.ts';
-import { counting, echoing, HeldModel, TestDataPlane, variableSpec } from './support/data-plane.ts';
+import { counting, echoing, HeldModel, makeOutput, TestDataPlane, variableSpec } from './support/data-plane.ts';
 import { type Serving, serve } from './support/serving.ts';
 
 let held: HeldModel;
@@ -25,7 +25,7 @@ beforeEach(async () => {
       lastRequest = request;
       return echoing(request);
     })
-    .add(variableSpec('held'), held.infer)
+    .add(variableSpec('held', { outputs: [makeOutput([1])] }), held.infer)
     .add(variableSpec('held_stream', { decoupled: true }), heldStream.infer)
     .add(variableSpec('three', { decoupled: true }), counting(3))
     .add(variableSpec('none'), counting(0))

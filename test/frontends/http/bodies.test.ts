@@ -247,7 +247,13 @@ describe('forwarded headers', () => {
     const base = await identityDataPlane();
     const model: typeof base.model = (name, version) => {
       const { spec, infer } = base.model(name, version);
-      return { spec, infer: (request) => (seen.push([...request.parameters]), infer(request)) };
+      return {
+        spec,
+        infer: (request) => {
+          seen.push([...request.parameters]);
+          return infer(request);
+        },
+      };
     };
     const { port } = await serve({ ...base, model }, { headerForwardPattern: pattern });
     const body = inferJson('identity_int32', [jsonInput('INPUT0', 'INT32', [5])], { parameters: { own: 1 } });

@@ -1,4 +1,4 @@
-import { Observable, of, throwError } from 'rxjs';
+import { concat, Observable, of, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { InferError } from '../../../src/streams/inference/error.ts';
 import type { Infer } from '../../../src/streams/inference/infer.ts';
@@ -167,7 +167,7 @@ describe('what is wrong with a request', () => {
     [
       'an unknown output',
       inferJson('identity_int32', one, { outputs: [{ name: 'potato' }] }),
-      "400 [request id: <id_unknown>] unexpected inference output 'potato' for model 'identity_int32'",
+      "400 unexpected inference output 'potato' for model 'identity_int32'",
     ],
     [
       'another datatype',
@@ -222,7 +222,15 @@ describe('what a model may do', () => {
   it.each<[string, Infer, string]>([
     ['answers nothing', () => of(), '500 expected a single response, got 0'],
     ['answers twice', () => of(answer, answer), '500 expected a single response, got 2'],
-    ['answers and fails', () => new Observable((s) => (s.next(answer), s.error(new InferError('UNAVAILABLE', 'gone')))), '503 gone'],
+    [
+      'answers and fails',
+      () =>
+        concat(
+          of(answer),
+          throwError(() => new InferError('UNAVAILABLE', 'gone')),
+        ),
+      '503 gone',
+    ],
     ['throws', () => throwError(() => new TypeError('oh')), '500 oh'],
     [
       'throws at once',

@@ -16,7 +16,7 @@ interface Room {
 const rooms: readonly Room[] = [
   { path: 'src/streams/flow/', floor: 0, packages: ['rxjs'] },
   { path: 'src/streams/tensors/', floor: 0, packages: ['apache-arrow', 'node:buffer', 'node:module', 'node:url'] },
-  { path: 'src/streams/inference/', floor: 1, packages: ['rxjs', 'node:buffer'] },
+  { path: 'src/streams/inference/', floor: 1, packages: ['rxjs', 're2js', 'node:buffer'] },
   { path: 'src/operators/', floor: 2, packages: undefined },
   { path: 'src/backends/', floor: 2, packages: undefined, islands: true, shared: 'src/backends/workers/' },
   { path: 'src/frontends/', floor: 3, packages: undefined, islands: true },

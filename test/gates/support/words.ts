@@ -12,11 +12,3 @@ export const wordFaults = (files: readonly SourceFile[]): readonly string[] =>
       .split('\n')
       .flatMap((line, index) => forbidden.filter(([pattern]) => pattern.test(line)).map(([, what]) => `${path}:${index + 1} has ${what}`)),
   );
-
-/** Where packages came from belongs to the machine that installed them, not to the project. */
-export const lockFileFaults = (lockFile: string): readonly string[] => {
-  const { packages }: { packages: Record<string, { resolved?: string }> } = JSON.parse(lockFile);
-  return Object.entries(packages).flatMap(([name, { resolved }]) =>
-    resolved?.startsWith('http') === true ? [`${name} is resolved to a host`] : [],
-  );
-};

@@ -105,6 +105,7 @@ describe('Outbox', () => {
         written.push(n);
         if (hasRoom) outbox.drained();
         if (next < 20_000) outbox.offer(next++);
+        if (hasRoom) outbox.drained();
         return hasRoom;
       },
       size: () => 1,

@@ -108,7 +108,7 @@ const readBinarySize = (input: unknown, readInteger: ReadInteger): number | bigi
 const knownDatatype = (name: string, datatype: string, { spec, requestId }: InputsContext): Datatype => {
   if (isDatatype(datatype)) return datatype;
   const wanted = spec.inputs.find((input) => input.name === name);
-  if (wanted === undefined) throw invalid(`${requestPrefix(requestId)}unexpected inference input '${name}' for model '${spec.name}'`);
+  if (wanted === undefined) throw invalid(`unexpected inference input '${name}' for model '${spec.name}'`);
   throw invalid(
     `${requestPrefix(requestId)}inference input '${name}' data-type is '<invalid>', but model '${spec.name}' expects '${wanted.datatype}'`,
   );

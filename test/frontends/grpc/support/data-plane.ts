@@ -3,10 +3,11 @@ import type { DataPlane, ServedModel } from '../../../../src/streams/inference/d
 import { InferError } from '../../../../src/streams/inference/error.ts';
 import type { Infer } from '../../../../src/streams/inference/infer.ts';
 import type { Log } from '../../../../src/streams/inference/log.ts';
-import type { ModelSpec } from '../../../../src/streams/inference/model-spec.ts';
+import type { ModelSpec, OutputSpec } from '../../../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../../../src/streams/inference/response.ts';
 import type { ModelStatistics } from '../../../../src/streams/inference/statistics.ts';
+import type { Shape } from '../../../../src/streams/tensors/shape.ts';
 import { Tensor } from '../../../../src/streams/tensors/tensor.ts';
 import { makeInput, makeSpec } from '../../../support/model.ts';
 
@@ -110,13 +111,15 @@ export class HeldModel {
 
 export const variableInput = makeInput({ name: 'IN', dims: [-1] });
 
+export const makeOutput = (dims: Shape): OutputSpec => ({ name: 'OUT', datatype: 'UINT8', dims, reshape: undefined, labels: [] });
+
 /** A model of one variable input IN and output OUT, without batch dimension. */
 export const variableSpec = (name: string, fields: Partial<ModelSpec> = {}): ModelSpec =>
   makeSpec({
     name,
     maxBatchSize: 0,
     inputs: [variableInput],
-    outputs: [{ name: 'OUT', datatype: 'UINT8', dims: [-1], reshape: undefined, labels: [] }],
+    outputs: [makeOutput([-1])],
     ...fields,
   });
 
