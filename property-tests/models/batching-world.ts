@@ -34,7 +34,8 @@ interface Asked {
 /** Notes what is wrong with each batch that it is given. */
 class WatchedInstance extends HandInstance {
   readonly #world: BatchingWorld;
-  isAlive = true;
+  /** From its emission to its death: one that is still starting takes nothing. */
+  isAlive = false;
 
   constructor(world: BatchingWorld, capacity: number) {
     super(capacity);
@@ -91,7 +92,7 @@ export class BatchingWorld {
       },
       error: (error) => this.faults.push(`the model ended: ${error}`),
     });
-    for (const [instance, life] of this.#lives) life.next(instance);
+    for (const instance of this.instances) this.#rise(instance);
     this.stop = () => running.unsubscribe();
   }
 
@@ -218,8 +219,13 @@ export class BatchingWorld {
     this.instances.push(instance);
     this.#lives.set(instance, life);
     // A later life begins by itself.
-    if (this.#model !== undefined) this.time.schedule(() => life.next(instance), 1);
+    if (this.#model !== undefined) this.time.schedule(() => this.#rise(instance), 1);
     return life;
+  }
+
+  #rise(instance: WatchedInstance): void {
+    instance.isAlive = true;
+    this.#lives.get(instance)?.next(instance);
   }
 
   #isRunning({ requests }: Batch): boolean {

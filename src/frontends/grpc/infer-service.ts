@@ -4,6 +4,7 @@ import { InferError } from '../../streams/inference/error.ts';
 import type { HeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import type { ModelSpec } from '../../streams/inference/model-spec.ts';
+import { AnswerRoom, answerRoomConfig } from './answer-room.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { ForwardedMetadata } from './parse-request.ts';
 import { type ServedAnswers, servedAnswers } from './served-answers.ts';
@@ -16,6 +17,7 @@ export class InferService {
   readonly dataPlane: DataPlane;
   readonly calls: OpenCalls;
   readonly log: Log;
+  readonly room = new AnswerRoom(answerRoomConfig);
   readonly #isForwarded: HeaderPattern | undefined;
   readonly #strings = new StringTable();
   readonly #answers = new WeakMap<ModelSpec, ServedAnswers>();

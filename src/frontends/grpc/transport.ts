@@ -20,6 +20,8 @@ export interface Call {
   sendMessage(message: Outgoing, onSent: () => void): void;
   /** Ends the call after what was sent. */
   sendStatus(status: CallStatus): void;
+  /** Address and port of the client. */
+  getPeer(): string;
   /** Milliseconds since 1970, `Infinity` for none. */
   getDeadline(): Date | number;
 }

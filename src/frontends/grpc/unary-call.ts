@@ -12,10 +12,18 @@ export interface UnaryReply {
   /** The message's bytes are taken before this returns. */
   answer(message: Outgoing): void;
   fail(error: unknown): void;
+  /** Who asks: the same for all calls of a connection. */
+  readonly peer: string;
+}
+
+/** What a call has set in motion: unsubscribed when the call is over. */
+export interface UnaryWork extends Unsubscribable {
+  /** Bytes of an answer that waits for the client. */
+  readonly outboxBytes?: number;
 }
 
 /** Answers one question, then or later. What it returns is unsubscribed when the call is over; what it throws fails the call. */
-export type UnaryMethod = (message: Buffer, metadata: Metadata, reply: UnaryReply) => Unsubscribable | undefined;
+export type UnaryMethod = (message: Buffer, metadata: Metadata, reply: UnaryReply) => UnaryWork | undefined;
 
 interface UnaryConfig {
   readonly method: UnaryMethod;
@@ -30,7 +38,7 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
   readonly #config: UnaryConfig;
   #metadata: Metadata | undefined;
   #message: Buffer | undefined;
-  #work: Unsubscribable | undefined;
+  #work: UnaryWork | undefined;
   #isAnswered = false;
   #isOver = false;
 
@@ -98,9 +106,12 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
     return this.#isAnswered ? 0 : 1;
   }
 
-  /** The one answer belongs to the transport. */
   get outboxBytes(): number {
-    return 0;
+    return this.#isAnswered ? (this.#work?.outboxBytes ?? 0) : 0;
+  }
+
+  get peer(): string {
+    return this.#call.getPeer();
   }
 
   /** It ends by itself. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Observer, Subscription } from 'rxjs';
 import type { DataPlane, ServedModel } from '../../streams/inference/data-plane.ts';
 import { InferError } from '../../streams/inference/error.ts';
+import { forwardHeaders, type HeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Rendering } from '../../streams/inference/json/rendering.ts';
 import { allBinary } from '../../streams/inference/json/rendering.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
@@ -9,9 +10,7 @@ import type { InferResponse } from '../../streams/inference/response.ts';
 import type { BodyMemory } from './body-memory.ts';
 import { decompress, requestCoding, responseCoding } from './content-coding.ts';
 import { drain } from './drain.ts';
-import { forwardHeaders } from './forward-headers.ts';
 import { headerLengthHeader, parseHeaderLength } from './header-length.ts';
-import type { HeaderPattern } from './header-pattern.ts';
 import type { BodyLimits } from './parse-request.ts';
 import { parseRequest } from './parse-request.ts';
 import type { Body, BodyLimit } from './read-body.ts';
@@ -77,7 +76,8 @@ export class InferExchange implements Observer<InferResponse> {
     }
     const { request, rendering } = parseRequest(body, { served, modelVersion, headerLength, limits });
     this.#rendering = rendering;
-    return isForwarded === undefined ? request : forwardHeaders(request, rawHeaders, isForwarded);
+    if (isForwarded === undefined) return request;
+    return { ...request, parameters: forwardHeaders(isForwarded, headerPairs(rawHeaders), request.parameters) };
   }
 
   next(response: InferResponse): void {
@@ -142,6 +142,11 @@ const plainLimit = (headerLength: number | undefined, limits: BodyLimits): BodyL
   if (headerLength === undefined) return limits.json;
   return headerLength === 0 ? limits.raw : limits.binary;
 };
+
+/** Node has names and values in turn. */
+function* headerPairs(rawHeaders: readonly string[]): Iterable<readonly [string, string]> {
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) yield [rawHeaders[index] ?? '', rawHeaders[index + 1] ?? ''];
+}
 
 function endConnection(this: IncomingMessage): void {
   this.socket.end();

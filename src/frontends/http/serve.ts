@@ -5,11 +5,11 @@ import fastify from 'fastify';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { Listening } from '../../streams/inference/front-end.ts';
+import { compileHeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import { BodyMemory } from './body-memory.ts';
 import { Connections } from './connections.ts';
 import { drain } from './drain.ts';
-import { compileHeaderPattern } from './header-pattern.ts';
 import { healthRoutes } from './health-routes.ts';
 import { inferRoutes } from './infer-routes.ts';
 import { metadataRoutes } from './metadata-routes.ts';
@@ -50,6 +50,8 @@ export type HttpListening = Listening & {
   counters(): HttpCounters;
 };
 
+const anyType = 'application/octet-stream';
+
 /** Long enough that a client's pool of idle connections gives up first. */
 const keepAliveTimeoutMs = 10 * 60 * 1000;
 
@@ -62,8 +64,8 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   const memory = new BodyMemory();
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback: upgradesTo(config) });
   const connections = new Connections(server, (request, response) => {
-    // Nobody looks at it, so one that is no media type is no reason to refuse.
-    request.headers['content-type'] = undefined;
+    // Bodies are what the path says, whatever their type; fastify would refuse one that it cannot read.
+    request.headers['content-type'] = anyType;
     app.routing(request, response);
   });
   const app = createApp(server, connections, config.log);
@@ -102,8 +104,8 @@ const createApp = (server: Server, connections: Connections, log: Log): FastifyI
     },
   });
   app.removeAllContentTypeParsers();
-  // Bodies of every type are read by their handlers, from the raw stream.
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // Handlers read bodies themselves, from the raw stream.
+  app.addContentTypeParser(anyType, (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => {
     drain(request.raw);
     return sendJson(reply, errorText('Not Found'), 404);

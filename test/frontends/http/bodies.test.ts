@@ -7,7 +7,8 @@ import { call, failure, inferBinary, inferJson, jsonInput, open, readAll, readUn
 import { identityDataPlane } from './support/repository.ts';
 import { serve } from './support/serving.ts';
 
-const start = async (fields: Partial<HttpConfig> = {}): Promise<number> => (await serve(await identityDataPlane(), fields)).port;
+const start = async (fields: Partial<HttpConfig> = {}): Promise<number> =>
+  (await serve(await identityDataPlane('identity_int32', 'identity_uint8'), fields)).port;
 
 const path = '/v2/models/identity_int32/infer';
 const question = inferJson('identity_int32', [jsonInput('INPUT0', 'INT32', [5])]);
@@ -268,6 +269,10 @@ describe('forwarded headers', () => {
       ['x-my_header', 'three'],
     ]);
     expect(await names('', { my_header: '1' })).toEqual([['own', 1n]]);
+  });
+
+  it('need no long time for a pattern that backtracks in other engines', async () => {
+    expect(await names('^(a+)+$', { [`${'a'.repeat(5000)}!`]: 'x' })).toEqual([['own', 1n]]);
   });
 
   it.each(['priority', 'triton_x', 'headers', 'sequence_id'])('must not be called %s', async (name) => {

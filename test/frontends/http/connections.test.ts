@@ -120,7 +120,7 @@ describe('a client that goes away', () => {
   });
 
   it('frees the place of a queued request, and of a running one', async () => {
-    const dataPlane = await identityDataPlane();
+    const dataPlane = await identityDataPlane('slow');
     const { port } = await serve(dataPlane);
     const stages = () => dataPlane.graphs().find((graph) => graph.model === 'slow')?.stages ?? [];
     const inside = (): number => stages().reduce((sum, { queued, running }) => sum + queued + running, 0);

@@ -12,10 +12,10 @@ import { call, failure, inferBinary, inferJson, jsonInput, splitAnswer } from '.
 import { identityDataPlane } from './support/repository.ts';
 import { serve } from './support/serving.ts';
 
-const start = async (models: Readonly<Record<string, Infer>> = {}, options = {}): Promise<number> => {
-  const scripted = Object.entries(models).map(([name, infer]) => ({ spec: makeSpec({ name }), infer }));
-  return (await serve(withModels(await identityDataPlane(options), scripted))).port;
-};
+const start = async (...models: readonly string[]): Promise<number> => (await serve(await identityDataPlane(...models))).port;
+
+const startScripted = async (name: string, infer: Infer): Promise<number> =>
+  (await serve(withModels(await identityDataPlane(), [{ spec: makeSpec({ name }), infer }]))).port;
 
 const wide = (...values: readonly bigint[]): Uint8Array => new Uint8Array(BigInt64Array.from(values).buffer);
 
@@ -38,7 +38,7 @@ const everyDatatype: readonly [Datatype, number, Uint8Array][] = [
 
 describe('tensors', () => {
   it('carries every datatype as bytes', async () => {
-    const port = await start();
+    const port = await start(...everyDatatype.map(([datatype]) => `identity_${datatype.toLowerCase()}`));
     for (const [datatype, count, bytes] of everyDatatype) {
       const model = `identity_${datatype.toLowerCase()}`;
       const reply = await call(port, inferBinary(model, [{ name: 'INPUT0', datatype, shape: [count], bytes }]));
@@ -69,7 +69,8 @@ describe('tensors', () => {
   ])('carries %s as JSON, digit for digit', async (datatype, data) => {
     const count = data.split(',').length;
     const body = `{"inputs":[{"name":"INPUT0","datatype":"${datatype}","shape":[${count}],"data":${data}}]}`;
-    const reply = await call(await start(), { path: `/v2/models/identity_${datatype.toLowerCase()}/infer`, body });
+    const model = `identity_${datatype.toLowerCase()}`;
+    const reply = await call(await start(model), { path: `/v2/models/${model}/infer`, body });
     expect(reply.status).toBe(200);
     expect(reply.headers['content-type']).toBe('application/json');
     expect(reply.text).toContain(`"data":${data}}`);
@@ -96,7 +97,7 @@ describe('tensors', () => {
 
   it('answers application/json where all binary outputs are empty', async () => {
     const reply = await call(
-      await start(),
+      await start('identity_fp32'),
       inferBinary('identity_fp32', [{ name: 'INPUT0', datatype: 'FP32', shape: [0], bytes: Buffer.alloc(0) }]),
     );
     expect(reply.headers['content-type']).toBe('application/json');
@@ -110,7 +111,7 @@ describe('tensors', () => {
     const bytes = Buffer.alloc(3_000_000);
     for (let index = 0; index < bytes.length; index++) bytes[index] = index % 251;
     const question = inferBinary('identity_uint8', [{ name: 'INPUT0', datatype: 'UINT8', shape: [bytes.length], bytes }]);
-    const port = await start();
+    const port = await start('identity_uint8');
     for (let turn = 0; turn < 3; turn++) expect(Buffer.compare(splitAnswer(await call(port, question)).tail, bytes)).toBe(0);
   });
 
@@ -122,19 +123,19 @@ describe('tensors', () => {
         memory.fill(9);
         subscriber.complete();
       });
-    const { text } = await call(await start({ reusing }), inferJson('reusing', []));
+    const { text } = await call(await startScripted('reusing', reusing), inferJson('reusing', []));
     expect(text).toContain('"data":[1,2,3,4]');
   });
 
   it('keeps the shape of a scalar', async () => {
     const scalar: Infer = () => of(inferResponse({ OUT: new Tensor('UINT8', [], Uint8Array.of(5)) }));
-    expect((await call(await start({ scalar }), inferJson('scalar', []))).text).toContain('"shape":[],"data":[5]');
+    expect((await call(await startScripted('scalar', scalar), inferJson('scalar', []))).text).toContain('"shape":[],"data":[5]');
   });
 });
 
 describe('a classification', () => {
   it('answers strings, as JSON and as bytes', async () => {
-    const port = await start();
+    const port = await start('identity_fp32');
     const inputs = [jsonInput('INPUT0', 'FP32', [0.5, 0.75, 0.25])];
     const ask = (parameters: object) => call(port, inferJson('identity_fp32', inputs, { outputs: [{ name: 'OUTPUT0', parameters }] }));
     expect((await ask({ classification: 2 })).text).toContain(
@@ -185,7 +186,7 @@ describe('what is wrong with a request', () => {
       "400 JSON input 'INPUT0' has a byte_size (8000000000 bytes) that exceeds the maximum allowed value of 67108864 bytes. Use --http-max-input-size to increase the limit.",
     ],
   ])('%s', async (_name, question, message) => {
-    expect(await failure(await start(), question)).toBe(message);
+    expect(await failure(await start('two', 'identity_int32', 'identity_fp16'), question)).toBe(message);
   });
 
   it('names both shapes', async () => {
@@ -200,7 +201,7 @@ describe('what is wrong with a request', () => {
   });
 
   it('answers FP16 as JSON with an error, and goes on', async () => {
-    const port = await start();
+    const port = await start('identity_fp16');
     const input = { name: 'INPUT0', datatype: 'FP16', shape: [1], bytes: Uint8Array.of(0, 60) };
     expect(await failure(port, inferBinary('identity_fp16', [input], {}))).toBe(
       '400 sending FP16 data via JSON is not supported. Please use the binary data format for output OUTPUT0',
@@ -211,7 +212,10 @@ describe('what is wrong with a request', () => {
   it('never sends JSON that is none', async () => {
     const bytes = encodeBytesElements([Uint8Array.of(0xff, 0xfe)]);
     expect(
-      await failure(await start(), inferBinary('identity_bytes', [{ name: 'INPUT0', datatype: 'BYTES', shape: [1], bytes }], {})),
+      await failure(
+        await start('identity_bytes'),
+        inferBinary('identity_bytes', [{ name: 'INPUT0', datatype: 'BYTES', shape: [1], bytes }], {}),
+      ),
     ).toBe('400 string element 0 is not valid UTF-8. Please use the binary data format for output OUTPUT0');
   });
 });
@@ -243,7 +247,7 @@ describe('what a model may do', () => {
     ['cannot', () => throwError(() => new InferError('UNIMPLEMENTED', 'no')), '501 no'],
     ['is cancelled', () => throwError(() => new InferError('CANCELLED', 'stopped')), '400 stopped'],
   ])('%s', async (_name, infer, message) => {
-    expect(await failure(await start({ infer }), inferJson('infer', []))).toBe(message);
+    expect(await failure(await startScripted('infer', infer), inferJson('infer', []))).toBe(message);
   });
 
   it('is not decoupled', async () => {
@@ -267,7 +271,7 @@ describe('what a model may do', () => {
           },
         ),
       );
-    expect((await call(await start({ infer }), inferJson('infer', []))).text).toBe(
+    expect((await call(await startScripted('infer', infer), inferJson('infer', []))).text).toBe(
       '{"model_name":"m","model_version":"1","parameters":{"a":"b","n":3},"outputs":[]}',
     );
   });
@@ -281,7 +285,7 @@ describe('a raw request', () => {
   });
 
   it('is the one tensor of the model, its shape deduced', async () => {
-    const port = await start();
+    const port = await start('batched');
     const reply = await call(port, raw('batched', Buffer.alloc(24, 1)));
     const { head, tail } = splitAnswer(reply);
     expect(JSON.parse(head).outputs).toEqual([
@@ -291,12 +295,12 @@ describe('a raw request', () => {
   });
 
   it('is one string, without its length', async () => {
-    const { tail } = splitAnswer(await call(await start(), raw('string', 'words')));
+    const { tail } = splitAnswer(await call(await start('string'), raw('string', 'words')));
     expect(tail).toEqual(encodeBytesElements(['words']));
   });
 
   it('is also an empty body', async () => {
-    const reply = await call(await start(), { path: '/v2/models/string/infer', method: 'POST' });
+    const reply = await call(await start('string'), { path: '/v2/models/string/infer', method: 'POST' });
     expect(splitAnswer(reply).tail).toEqual(encodeBytesElements(['']));
   });
 
@@ -311,11 +315,11 @@ describe('a raw request', () => {
     ],
     ['strings', "400 [request id: <id_unknown>] For BYTE datatype raw input 'INPUT0', the model must have input shape [1]"],
   ])('is nothing for model %s', async (model, message) => {
-    expect(await failure(await start(), raw(model, 'abcd'))).toBe(message);
+    expect(await failure(await start(model), raw(model, 'abcd'))).toBe(message);
   });
 
   it('must be whole elements', async () => {
-    expect(await failure(await start(), raw('identity_fp32', 'abcde'))).toContain(
+    expect(await failure(await start('identity_fp32'), raw('identity_fp32', 'abcde'))).toContain(
       '400 [request id: <id_unknown>] input byte size mismatch',
     );
   });

@@ -14,7 +14,7 @@ declare global {
 /** What Triton lets `data` nest, and the three levels above it: the request, `inputs`, one input. */
 const deepestDocument = 100 + 3;
 
-/** Integers past 2^53, and numbers that may be past all doubles: for these the digits themselves are looked at. */
+/** Integers past 2^53 inside an array or object, and numbers that may be past all doubles: for these the digits themselves are looked at. */
 const largeNumber = /[[,:\s-]\d{16,}[,\]}\s]|[eE]\+?\d{3}/;
 const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 const bareNumber = /Inf|NaN/;

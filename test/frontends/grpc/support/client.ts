@@ -1,13 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import {
-  type CallOptions,
-  Client,
-  type ClientDuplexStream,
-  credentials,
-  Metadata,
-  type ServiceError,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import { type CallOptions, Client, type ClientDuplexStream, credentials, Metadata, type StatusObject } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 
 /** Plain fields of a message, by the names in `proto/`; bytes are Buffers, 64-bit integers decimal strings. */
@@ -124,15 +116,18 @@ export class GrpcClient {
     return this.call('ModelInfer', fields, metadata);
   }
 
-  /** A call that is cancelled with `cancel`; `ended` resolves with the error or undefined. */
-  cancellable(fields: Fields): { cancel(): void; ended: Promise<ServiceError | undefined> } {
+  /** `answer` rejects with grpc-js's ServiceError. */
+  cancellable(fields: Fields): { cancel(): void; readonly answer: Promise<Fields> } {
     const { path, serialize, deserialize } = methodOf(inferenceService, 'ModelInfer');
     let cancel = (): void => {};
-    const ended = new Promise<ServiceError | undefined>((resolve) => {
-      const call = this.#client.makeUnaryRequest(path, serialize, deserialize, fields, (error) => resolve(error ?? undefined));
+    const answer = new Promise<Fields>((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest(path, serialize, deserialize, fields, (error, message) => {
+        if (error !== null || message === undefined) reject(error);
+        else resolve(message);
+      });
       cancel = () => call.cancel();
     });
-    return { cancel: () => cancel(), ended };
+    return { cancel: () => cancel(), answer };
   }
 
   stream(metadata = new Metadata(), options: CallOptions = {}): StreamClient {

@@ -41,18 +41,41 @@ const uint32 = (value: number): Buffer => {
 /** The stream's window: `default` holds 64 KiB, `huge` as much as HTTP/2 allows, so that only TCP is in the way. */
 export type Window = 'default' | 'huge';
 
+const endStream = 1;
+
+/** One call of a `DeafClient`. */
+export class DeafCall {
+  readonly #socket: Socket;
+  readonly #id: number;
+
+  constructor(socket: Socket, id: number) {
+    this.#socket = socket;
+    this.#id = id;
+  }
+
+  /** All messages of all calls of a client together must fit the server's window of 64 KiB. */
+  send(message: Buffer): void {
+    this.#socket.write(frame(dataType, 0, this.#id, Buffer.concat([Buffer.of(0), uint32(message.length), message])));
+  }
+
+  halfClose(): void {
+    this.#socket.write(frame(dataType, endStream, this.#id, Buffer.alloc(0)));
+  }
+}
+
 /**
- * An HTTP/2 client that opens one call and never reads a byte of what comes back. No library does that: they read and buffer, in this very
+ * An HTTP/2 client that opens calls and never reads a byte of what comes back. No library does that: they read and buffer, in this very
  * process.
  */
 export class DeafClient {
   readonly #socket: Socket;
+  #nextId = 1;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
   }
 
-  static async open(port: number, path: string, window: Window): Promise<DeafClient> {
+  static async open(port: number, window: Window): Promise<DeafClient> {
     const socket = connect({ port, host: '127.0.0.1' });
     socket.on('error', () => {});
     socket.pause();
@@ -61,13 +84,14 @@ export class DeafClient {
     const settings = window === 'huge' ? Buffer.concat([Buffer.of(0, initialWindowSize), uint32(largest)]) : Buffer.alloc(0);
     socket.write(Buffer.concat([preface, frame(settingsType, 0, 0, settings)]));
     if (window === 'huge') socket.write(frame(windowUpdateType, 0, 0, uint32(largest - 65535)));
-    socket.write(frame(headersType, endHeaders, 1, headers(path)));
     return new DeafClient(socket);
   }
 
-  /** One message of the call. Together they must fit the server's window of 64 KiB. */
-  send(message: Buffer): void {
-    this.#socket.write(frame(dataType, 0, 1, Buffer.concat([Buffer.of(0), uint32(message.length), message])));
+  call(path: string): DeafCall {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    this.#socket.write(frame(headersType, endHeaders, id, headers(path)));
+    return new DeafCall(this.#socket, id);
   }
 
   close(): void {

@@ -1,4 +1,3 @@
-import type { RepositoryConfig } from '../../../../src/repository/repository.ts';
 import type { DataPlane } from '../../../../src/streams/inference/data-plane.ts';
 import type { Datatype } from '../../../../src/streams/tensors/datatype.ts';
 import { folderOf } from '../../../repository/support/folders.ts';
@@ -14,8 +13,8 @@ interface IdentityModel {
   readonly count?: number;
 }
 
-/** An identity model of inputs INPUT0, … and outputs OUTPUT0, …. */
-export const identityConfig = ({ datatype, dims, more = '', count = 1 }: IdentityModel): string => {
+/** Of an identity model of inputs INPUT0, … and outputs OUTPUT0, …. */
+const identityConfig = ({ datatype, dims, more = '', count = 1 }: IdentityModel): string => {
   const tensors = (kind: string): string =>
     Array.from(
       { length: count },
@@ -41,24 +40,26 @@ export const allDatatypes: readonly Datatype[] = [
   'BF16',
 ];
 
-/** `identity_int32`, … of any length; `two` with two inputs in batches; `raw`, `slow`, and the like. */
-export const identityDataPlane = async (options: Partial<RepositoryConfig> = {}): Promise<DataPlane> => {
+const delayed = 'parameters { key: "execute_delay_ms" value { string_value: "600000" } }';
+
+const configs: ReadonlyMap<string, string> = new Map([
+  ...allDatatypes.map((datatype) => [`identity_${datatype.toLowerCase()}`, identityConfig({ datatype, dims: '-1' })] as const),
+  ['two', identityConfig({ datatype: 'INT32', dims: '4', count: 2, more: 'max_batch_size: 8' })],
+  ['matrix', identityConfig({ datatype: 'FP32', dims: '-1, -1' })],
+  ['string', identityConfig({ datatype: 'BYTES', dims: '1' })],
+  ['strings', identityConfig({ datatype: 'BYTES', dims: '2' })],
+  ['batched', identityConfig({ datatype: 'FP32', dims: '2, -1', more: 'max_batch_size: 4' })],
+  ['slow', identityConfig({ datatype: 'INT32', dims: '-1', more: delayed })],
+]);
+
+/** A real repository of identity models: these of the names above, `two` and `identity_int32` unless told otherwise. */
+export const identityDataPlane = async (...models: readonly string[]): Promise<DataPlane> => {
   const files: Record<string, string> = {};
-  const add = (name: string, config: string): void => {
-    files[`${name}/config.pbtxt`] = config;
+  for (const name of models.length === 0 ? ['two', 'identity_int32'] : models) {
+    files[`${name}/config.pbtxt`] = configs.get(name) ?? '';
     files[`${name}/1/`] = '';
-  };
-  for (const datatype of allDatatypes) add(`identity_${datatype.toLowerCase()}`, identityConfig({ datatype, dims: '-1' }));
-  add('two', identityConfig({ datatype: 'INT32', dims: '4', count: 2, more: 'max_batch_size: 8' }));
-  add('matrix', identityConfig({ datatype: 'FP32', dims: '-1, -1' }));
-  add('string', identityConfig({ datatype: 'BYTES', dims: '1' }));
-  add('strings', identityConfig({ datatype: 'BYTES', dims: '2' }));
-  add('batched', identityConfig({ datatype: 'FP32', dims: '2, -1', more: 'max_batch_size: 4' }));
-  add(
-    'slow',
-    identityConfig({ datatype: 'INT32', dims: '-1', more: 'parameters { key: "execute_delay_ms" value { string_value: "600000" } }' }),
-  );
-  const { repository, report } = await openRepository([await folderOf(files)], options);
+  }
+  const { repository, report } = await openRepository([await folderOf(files)]);
   if (report.failure !== undefined) throw new Error(JSON.stringify(report.models));
   return repository.dataPlane;
 };

@@ -1,0 +1,121 @@
+import { type Place, WaitingList } from '../../streams/flow/waiting-list.ts';
+import { InferError } from '../../streams/inference/error.ts';
+import type { ServedAnswers } from './served-answers.ts';
+
+export interface AnswerRoomConfig {
+  /** Bytes of answers on one connection, expected ones included, above which its next calls wait. One call may always go. */
+  readonly pauseAboveBytes: number;
+  /** Calls of one connection that may wait, and the bytes of their requests; one more gets RESOURCE_EXHAUSTED. */
+  readonly waitingCalls: number;
+  readonly waitingBytes: number;
+}
+
+export const answerRoomConfig: AnswerRoomConfig = {
+  pauseAboveBytes: 16 * 2 ** 20,
+  waitingCalls: 4096,
+  waitingBytes: 64 * 2 ** 20,
+};
+
+/** A call that is about to ask a model. */
+export interface RoomEntry {
+  readonly answers: ServedAnswers;
+  readonly requestBytes: number;
+  /** Called once there is room, at once where there is. */
+  onRoom(ticket: Ticket): void;
+}
+
+/** The calls of one connection. */
+interface Connection {
+  readonly key: string;
+  readonly waiting: WaitingList<Ticket>;
+  waitingBytes: number;
+  answerBytes: number;
+}
+
+/** One call's place among those of its connection. */
+export class Ticket {
+  readonly connection: Connection;
+  readonly entry: RoomEntry;
+  place: Place<Ticket> | undefined;
+  /** Bytes that its answer takes, or is expected to take; 0 while it waits and after it has left. */
+  bytes = 0;
+
+  constructor(connection: Connection, entry: RoomEntry) {
+    this.connection = connection;
+    this.entry = entry;
+  }
+
+  /** The answer is there, and is so large. */
+  setBytes(bytes: number): void {
+    this.connection.answerBytes += bytes - this.bytes;
+    this.bytes = bytes;
+  }
+}
+
+/**
+ * Holds the unary calls of a connection back while too many of its answers have not been read: a client that calls on and on and reads nothing
+ * would otherwise fill the memory.
+ */
+export class AnswerRoom {
+  readonly #config: AnswerRoomConfig;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(config: AnswerRoomConfig) {
+    this.#config = config;
+  }
+
+  /** Whoever enters leaves when its call is over. @throws InferError RESOURCE_EXHAUSTED when too many wait already */
+  enter(key: string, entry: RoomEntry): Ticket {
+    const connection = this.#connections.get(key) ?? this.#open(key);
+    const ticket = new Ticket(connection, entry);
+    if (this.#hasRoom(connection, entry)) this.#admit(ticket);
+    else this.#park(ticket);
+    return ticket;
+  }
+
+  leave(ticket: Ticket): void {
+    const { connection, place, entry } = ticket;
+    if (place !== undefined && connection.waiting.remove(place)) connection.waitingBytes -= entry.requestBytes;
+    ticket.setBytes(0);
+    this.#admitNext(connection);
+    if (connection.answerBytes === 0 && connection.waiting.length === 0) this.#connections.delete(connection.key);
+  }
+
+  #open(key: string): Connection {
+    const connection: Connection = { key, waiting: new WaitingList(), waitingBytes: 0, answerBytes: 0 };
+    this.#connections.set(key, connection);
+    return connection;
+  }
+
+  #hasRoom({ answerBytes, waiting }: Connection, { answers }: RoomEntry): boolean {
+    if (answerBytes === 0) return true;
+    return waiting.length === 0 && answerBytes + answers.expectedBytes <= this.#config.pauseAboveBytes;
+  }
+
+  #admit(ticket: Ticket): void {
+    // At least one byte, so that a connection with calls in it is never taken for an empty one.
+    ticket.setBytes(Math.max(1, ticket.entry.answers.expectedBytes));
+    ticket.entry.onRoom(ticket);
+  }
+
+  #park(ticket: Ticket): void {
+    const { connection, entry } = ticket;
+    const { waitingCalls, waitingBytes } = this.#config;
+    if (connection.waiting.length >= waitingCalls || connection.waitingBytes + entry.requestBytes > waitingBytes) {
+      throw new InferError('RESOURCE_EXHAUSTED', 'too many calls wait on this connection: the client reads their answers too slowly');
+    }
+    ticket.place = connection.waiting.push(ticket);
+    connection.waitingBytes += entry.requestBytes;
+  }
+
+  #admitNext(connection: Connection): void {
+    for (const ticket of connection.waiting) {
+      const { answerBytes, waiting } = connection;
+      const { answers, requestBytes } = ticket.entry;
+      if (answerBytes > 0 && answerBytes + answers.expectedBytes > this.#config.pauseAboveBytes) return;
+      waiting.shift();
+      connection.waitingBytes -= requestBytes;
+      this.#admit(ticket);
+    }
+  }
+}
