@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { addCounts, type Counts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts } from './checks/counts.ts';
 import { pythonEnvironment } from './checks/python-environment.ts';
 
@@ -18,7 +18,11 @@ interface Step {
   readonly report?: { readonly file: string; readonly read: (text: string) => Counts };
 }
 
-const tool = (name: string): string => join(root, 'node_modules', '.bin', name);
+const tools = join(root, 'node_modules', '.bin');
+const tool = (name: string): string => join(tools, name);
+
+// Tools start the first `node` of the path, which has to be the pinned one however this script was started.
+const env = { ...process.env, PATH: `${tools}${delimiter}${process.env.PATH ?? ''}` };
 
 const vitest = (title: string, args: readonly string[]): Step => {
   const file = join(reports, `${title}.json`);
@@ -41,7 +45,7 @@ const readCounts = ({ report }: Step): Counts | undefined => {
 
 const run = (step: Step): Counts => {
   console.log(`\n=== ${step.title}`);
-  const { status, error } = spawnSync(step.command, step.args, { cwd: root, stdio: 'inherit' });
+  const { status, error } = spawnSync(step.command, step.args, { cwd: root, env, stdio: 'inherit' });
   if (error !== undefined) console.error(error.message);
   return stepCounts(status, readCounts(step));
 };

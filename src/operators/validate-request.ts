@@ -55,20 +55,22 @@ const findFault = (checks: Checks, request: InferRequest): InferError | undefine
     if (!checks.outputs.has(name)) return invalid(`unexpected inference output '${name}' for model '${checks.model}'`);
   }
   const text = inputCountFault(checks, request) ?? batchFault(checks, request);
-  if (text !== undefined) return invalid(requestPrefix(request.id) + text);
+  if (text !== undefined) return prefixed(request, text);
   let requiredGiven = 0;
   for (const [name, tensor] of request.inputs) {
     const input = checks.inputs.get(name);
     if (input === undefined) return invalid(`unexpected inference input '${name}' for model '${checks.model}'`);
     const inputText = inputFault(checks, input, tensor);
-    if (inputText !== undefined) return invalid(requestPrefix(request.id) + inputText);
+    if (inputText === isCutOff) return invalid(cutStringFault(name, tensor));
+    if (inputText !== undefined) return prefixed(request, inputText);
     if (!input.optional) requiredGiven++;
   }
-  if (requiredGiven < checks.required.length) return invalid(requestPrefix(request.id) + missingInputs(checks, request));
+  if (requiredGiven < checks.required.length) return prefixed(request, missingInputs(checks, request));
   return undefined;
 };
 
 const invalid = (message: string): InferError => new InferError('INVALID_ARGUMENT', message);
+const prefixed = ({ id }: InferRequest, text: string): InferError => invalid(requestPrefix(id) + text);
 
 const inputCountFault = (checks: Checks, request: InferRequest): string | undefined => {
   const { size } = request.inputs;
@@ -175,9 +177,19 @@ const bytesFault = (model: string, name: string, { buffer, start, end }: Tensor,
       'available. Please make sure the string length indicator is in one buffer.'
     );
   }
-  // Triton counts an element whose bytes are cut off, and finds that out when it runs the model.
+  // Triton counts an element whose bytes are cut off.
   const count = countBytesElements(buffer, start, broken) + 1;
-  if (count < expected) return `expected ${expected} string elements for inference input '${name}' for model '${model}', got ${count}`;
+  return count < expected
+    ? `expected ${expected} string elements for inference input '${name}' for model '${model}', got ${count}`
+    : isCutOff;
+};
+
+/** The one fault whose message has no prefix. */
+const isCutOff = 'the last string is cut off';
+
+/** A last string with fewer bytes than its length says. Triton finds it only when it runs the model, and so without the prefix. */
+const cutStringFault = (name: string, { buffer, start, end }: Tensor): string => {
+  const broken = ~countBytesElements(buffer, start, end);
   const available = end - broken - lengthPrefixBytes;
   return `incomplete string data for inference input '${name}', expecting string of length ${readLength(buffer, broken)} but only ${available} bytes available`;
 };

@@ -11,7 +11,17 @@ export const repositoryHandlers = (dataPlane: DataPlane): PlainHandlers => ({
     }
     return { models: await dataPlane.index(fields.ready === true) };
   },
+  RepositoryModelLoad: refuseControl,
+  RepositoryModelUnload: refuseControl,
 });
+
+/** The control mode is `none`; Triton's words for every mode but `explicit`. */
+const refuseControl: PlainHandlers[string] = (fields) => {
+  if (stringOf(fields, 'repository_name') !== '') {
+    throw new InferError('UNIMPLEMENTED', "'repository_name' specification is not supported");
+  }
+  throw new InferError('UNAVAILABLE', 'explicit model load / unload is not allowed if polling is enabled');
+};
 
 /** Calls of Triton's service that are known and not built. */
 export const unsupportedHandlers = (names: readonly string[]): PlainHandlers =>

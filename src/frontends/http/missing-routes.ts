@@ -16,8 +16,6 @@ export const missingRoutes = (app: FastifyInstance): void => {
     });
   missing('generate', post, modelPaths('/generate'));
   missing('generate_stream', post, modelPaths('/generate_stream'));
-  missing('model load', post, ['/v2/repository/models/:model/load', '/v2/repository/:repository/models/:model/load']);
-  missing('model unload', post, ['/v2/repository/models/:model/unload', '/v2/repository/:repository/models/:model/unload']);
   missing('trace setting', both, ['/v2/trace/setting', '/v2/models/:model/trace/setting']);
   missing('logging setting', both, ['/v2/logging']);
   for (const kind of ['system', 'cuda']) {

@@ -28,7 +28,18 @@ export const repositoryRoutes = (app: FastifyInstance, { dataPlane, limit, memor
       drain(request.raw);
     }
   });
+  // The control mode is `none`: the repository is read once, at the start.
+  const refuse = (path: string, error: () => InferError): void =>
+    register(app, ['POST'], [`${path}/load`, `${path}/unload`], (request) => {
+      drain(request.raw);
+      throw error();
+    });
+  refuse('/v2/repository/models/:model', () => new InferError('UNAVAILABLE', loadRefusal));
+  refuse('/v2/repository/:repository/models/:model', () => new InferError('UNIMPLEMENTED', "'repository_name' specification is not supported"));
 };
+
+/** Triton's words for every mode but `explicit`. */
+const loadRefusal = 'explicit model load / unload is not allowed if polling is enabled';
 
 /** Whether only what is ready is wanted. */
 const readIndexRequest = async (message: IncomingMessage, limit: BodyLimit, memory: BodyMemory): Promise<boolean> => {

@@ -180,9 +180,18 @@ describe('repository', () => {
     });
   });
 
+  it.each(['RepositoryModelLoad', 'RepositoryModelUnload'])('refuses %s in this control mode', async (name) => {
+    await expect(serving.client.call(name, { model_name: 'm' })).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+      details: 'explicit model load / unload is not allowed if polling is enabled',
+    });
+    await expect(serving.client.call(name, { model_name: 'm', repository_name: 'r' })).rejects.toMatchObject({
+      code: status.UNIMPLEMENTED,
+      details: "'repository_name' specification is not supported",
+    });
+  });
+
   it.each([
-    'RepositoryModelLoad',
-    'RepositoryModelUnload',
     'SystemSharedMemoryStatus',
     'SystemSharedMemoryRegister',
     'SystemSharedMemoryUnregister',

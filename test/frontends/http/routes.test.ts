@@ -140,8 +140,6 @@ describe('dispatch', () => {
   it.each([
     ['POST', '/v2/models/two/generate', 'generate'],
     ['POST', '/v2/models/two/versions/1/generate_stream', 'generate_stream'],
-    ['POST', '/v2/repository/models/two/load', 'model load'],
-    ['POST', '/v2/repository/r/models/two/unload', 'model unload'],
     ['GET', '/v2/trace/setting', 'trace setting'],
     ['POST', '/v2/models/two/trace/setting', 'trace setting'],
     ['GET', '/v2/logging', 'logging setting'],
@@ -153,6 +151,15 @@ describe('dispatch', () => {
     expect(await failure(await start(), { method, path, ...(method === 'POST' && { body: '{}' }) })).toBe(
       `501 ${what} is not supported by this version of Weir`,
     );
+  });
+
+  it.each([
+    ['/v2/repository/models/two/load', '503 explicit model load / unload is not allowed if polling is enabled'],
+    ['/v2/repository/models/missing/unload', '503 explicit model load / unload is not allowed if polling is enabled'],
+    ['/v2/repository/r/models/two/load', "501 'repository_name' specification is not supported"],
+    ['/v2/repository/r/models/two/unload', "501 'repository_name' specification is not supported"],
+  ])('refuses POST %s in this control mode', async (path, answer) => {
+    expect(await failure(await start(), { method: 'POST', path, body: '{}' })).toBe(answer);
   });
 
   it.each([

@@ -71,8 +71,8 @@ const contentKind = (input: unknown): ContentKind => {
   if (hasSharedMemory && !hasData && !hasBinary) return 'shared memory';
   const found = [
     hasData ? " 'data'" : '',
-    hasBinary ? " 'binary_data_size' in 'parameters'" : '',
-    hasSharedMemory ? " 'shared_memory_region' in 'parameters'" : '',
+    hasBinary ? " 'binary_data_size'" : '',
+    hasSharedMemory ? " 'shared_memory_region'" : '',
   ].join('');
   throw invalid(
     "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. " +
@@ -179,6 +179,6 @@ const dataError = (error: unknown, datatype: Datatype): unknown => {
     case 'too-deep':
       return invalid('JSON nesting depth exceeds maximum allowed limit (100)');
     default:
-      return unreadable("Unable to parse 'data'", error.message);
+      return unreadable(datatype === 'BYTES' ? 'Unable to parse JSON bytes array' : "Unable to parse 'data'", error.message);
   }
 };
