@@ -64,7 +64,7 @@ rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 
 const steps: Step[] = [
-  { title: 'lint', command: tool('biome'), args: ['ci', '--error-on-warnings', '.'] },
+  { title: 'lint', command: tool('biome'), args: ['ci', '--error-on-warnings', ...(process.stdout.isTTY ? [] : ['--colors=off']), '.'] },
   { title: 'types', command: tool('tsc'), args: ['--project', 'tsconfig.json'] },
   vitest('gates', ['test/gates']),
   vitest('tests', ['--exclude=test/gates/**']),

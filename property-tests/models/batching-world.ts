@@ -159,6 +159,13 @@ export class BatchingWorld {
     }
   }
 
+  /** To the moment at which the longest-waiting request must have gone, if an instance was free. */
+  advanceToDeadline(): void {
+    const [oldest] = this.waiting;
+    if (oldest === undefined) return;
+    this.time.advance(Math.max(0, oldest.arrivedMs + (this.setting.maxQueueDelayMs ?? 0) - this.time.now()));
+  }
+
   /** The instance dies; another follows after a pause. */
   die(index: number): void {
     const alive = this.instances.filter(({ isAlive }) => isAlive);

@@ -50,6 +50,17 @@ const steps = [
   fc.constant(step('arrive(1 row of 1)', (world) => world.arrive(1, 1))),
   fc.constantFrom(0.1, 1, 2.5).map(advance),
   fc.constantFrom(0, 0, 2.5, 30, 150).map(advance),
+  fc.constant(
+    step('advanceToDeadline', (world) => {
+      world.advanceToDeadline();
+      world.checkDelay();
+    }),
+  ),
+  fc.constant(
+    step('finishAll', (world) => {
+      for (const run of world.runs) run.finish();
+    }),
+  ),
   small.map((index) => step(`cancel(${index})`, (world) => pick(world.asked, index)?.cancel())),
   small.map((index) => step(`cancelWaiting(${index})`, (world) => pick(world.waiting, index)?.cancel())),
   small.map((index) => step(`finish(${index})`, (world) => pick(world.runs, index)?.finish())),

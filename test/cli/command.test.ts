@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identityConfig, type ModelRepository, modelRepository } from '../server/support/model-repository.ts';
+import { slow, writeModel } from '../support/onnx-models.ts';
 import { anyPorts, WeirProcess } from './weir-process.ts';
 
 const row = JSON.stringify({ inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 2], data: [1.5, 2.5] }] });
@@ -157,6 +158,20 @@ describe('a signal', () => {
     expect(await weir.ended()).toBe(1);
     expect(await cutOff).not.toBe(200);
     expect(weir.err).toContain('failed to stop server: Internal - Exit timeout expired. Exiting immediately.');
+  });
+
+  it('ends the process in time, though a thread is inside native code', async () => {
+    await using native = await modelRepository({});
+    await writeModel(native.path, 'endless', { onnx: slow({ seconds: 300 }) });
+    await using weir = new WeirProcess(`--model-repository=${native.path}`, '--exit-timeout-secs=1', ...anyPorts);
+    const inputs = [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 1], data: [1] }];
+    const url = `${await weir.url()}/v2/models/endless/infer`;
+    const cutOff = fetch(url, { method: 'POST', body: JSON.stringify({ inputs }) }).catch(() => undefined);
+    await busy(weir);
+    weir.signal('SIGTERM');
+    expect(await weir.ended()).toBe(1);
+    await cutOff;
+    expect(weir.err).toContain('Exit timeout expired');
   });
 
   it('ends a start that is under way', async () => {

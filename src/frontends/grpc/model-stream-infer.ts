@@ -46,6 +46,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
       call,
       marks,
       onRoom: () => this.#read(),
+      onRefused: () => this.#end(toStatus(noRoom())),
       onSent: (request) => {
         request.isSent = true;
         this.#settle(request);

@@ -10,6 +10,8 @@ interface OutletConfig {
   readonly marks: StreamMarks;
   /** Called when there is room again after there was none. */
   readonly onRoom: () => void;
+  /** There was no room for a message, not even for an error: the client would wait for it in vain. */
+  readonly onRefused: () => void;
   /** A request's message, which waited for its turn, has gone. */
   readonly onSent: (request: StreamRequest) => void;
 }
@@ -111,7 +113,7 @@ export class StreamOutlet {
   }
 
   #offer(message: StreamMessage): void {
-    this.#outbox.offer(message);
+    if (!this.#outbox.offer(message)) this.#config.onRefused();
     // Where it was not written at once it outlives the model's memory.
     if (message instanceof Answer) message.keep();
   }

@@ -97,7 +97,7 @@ frontEndContract({
   },
 });
 
-/** A stream each, in the mode in which errors of models are told as its status. */
+/** A stream for each question. */
 const askInStream = (client: GrpcClient, question: Question) => {
   const stream = client.stream();
   stream.send(fieldsOf(question));

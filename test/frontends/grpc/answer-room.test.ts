@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerRoom, type Ticket } from '../../../src/frontends/grpc/answer-room.ts';
+import { AnswerTemplate } from '../../../src/frontends/grpc/answer-template.ts';
+
+const room = (): AnswerRoom => new AnswerRoom({ pauseAboveBytes: 1000, waitingCalls: 2, waitingBytes: 500 });
+
+class Calls {
+  readonly room = room();
+  readonly admitted: string[] = [];
+
+  enter(name: string, expectedBytes: number, { peer = 'p', requestBytes = 10 } = {}): Ticket {
+    const answers = { template: new AnswerTemplate('m', '1'), expectedBytes };
+    return this.room.enter(peer, { answers, requestBytes, onRoom: () => this.admitted.push(name) });
+  }
+}
+
+describe('AnswerRoom', () => {
+  it('lets calls in while their answers fit, one in any case, and the others in turn', () => {
+    const calls = new Calls();
+    const first = calls.enter('a', 5000);
+    const second = calls.enter('b', 600);
+    calls.enter('c', 10);
+    expect(calls.admitted).toEqual(['a']);
+    calls.room.leave(first);
+    expect(calls.admitted).toEqual(['a', 'b', 'c']);
+    calls.room.leave(second);
+  });
+
+  it('counts what an answer really takes', () => {
+    const calls = new Calls();
+    const first = calls.enter('a', 10);
+    first.setBytes(950);
+    const second = calls.enter('b', 100);
+    expect(calls.admitted).toEqual(['a']);
+    calls.room.leave(first);
+    expect([calls.admitted, second.bytes, first.bytes]).toEqual([['a', 'b'], 100, 0]);
+  });
+
+  it('forgets a call that leaves while it waits', () => {
+    const calls = new Calls();
+    const first = calls.enter('a', 1000);
+    const second = calls.enter('b', 1000);
+    calls.enter('c', 1000);
+    calls.room.leave(second);
+    calls.room.leave(first);
+    expect(calls.admitted).toEqual(['a', 'c']);
+  });
+
+  it('keeps connections apart', () => {
+    const calls = new Calls();
+    calls.enter('a', 1000);
+    calls.enter('b', 1000);
+    calls.enter('c', 1000, { peer: 'q' });
+    expect(calls.admitted).toEqual(['a', 'c']);
+  });
+
+  it('refuses when too many wait, or too much', () => {
+    const calls = new Calls();
+    const first = calls.enter('a', 1000);
+    calls.enter('b', 1000, { requestBytes: 490 });
+    expect(() => calls.enter('c', 1000, { requestBytes: 11 })).toThrow('too many calls wait on this connection');
+    calls.enter('d', 1000, { requestBytes: 10 });
+    expect(() => calls.enter('e', 1000, { requestBytes: 0 })).toThrow('too many calls wait on this connection');
+    calls.room.leave(first);
+    expect(calls.admitted).toEqual(['a', 'b']);
+  });
+});
