@@ -35,7 +35,10 @@ export const repositoryRoutes = (app: FastifyInstance, { dataPlane, limit, memor
       throw error();
     });
   refuse('/v2/repository/models/:model', () => new InferError('UNAVAILABLE', loadRefusal));
-  refuse('/v2/repository/:repository/models/:model', () => new InferError('UNIMPLEMENTED', "'repository_name' specification is not supported"));
+  refuse(
+    '/v2/repository/:repository/models/:model',
+    () => new InferError('UNIMPLEMENTED', "'repository_name' specification is not supported"),
+  );
 };
 
 /** Triton's words for every mode but `explicit`. */

@@ -68,8 +68,8 @@ describe('StreamOutlet', () => {
     const [first, second, third] = [request('a'), request('b'), request('c')];
     for (const each of [first, second, third]) outlet.lineUp(each);
     outlet.send(third, message('c'));
-    outlet.send(second, message('b', 40));
-    expect([call.taken, told, outlet.queuedBytes]).toEqual([[], [], 140]);
+    outlet.send(second, message('b', 60));
+    expect([call.taken, told, outlet.queuedBytes]).toEqual([[], [], 160]);
     outlet.send(first, message('a'));
     expect(call.taken).toEqual(['a', 'b']);
     expect(told).toEqual(['sent a', 'sent b', 'sent c']);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
@@ -18,7 +18,8 @@ export const projectFiles = (...under: readonly string[]): readonly string[] =>
     encoding: 'utf8',
   })
     .split('\0')
-    .filter((path) => path !== '');
+    // One that was deleted is known until the deletion is committed.
+    .filter((path) => path !== '' && existsSync(join(projectRoot, path)));
 
 export const readProjectFile = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
 

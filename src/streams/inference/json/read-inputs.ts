@@ -69,11 +69,9 @@ const contentKind = (input: unknown): ContentKind => {
   if (hasData && !hasBinary && !hasSharedMemory) return 'data';
   if (hasBinary && !hasData && !hasSharedMemory) return 'binary';
   if (hasSharedMemory && !hasData && !hasBinary) return 'shared memory';
-  const found = [
-    hasData ? " 'data'" : '',
-    hasBinary ? " 'binary_data_size'" : '',
-    hasSharedMemory ? " 'shared_memory_region'" : '',
-  ].join('');
+  const found = [hasData ? " 'data'" : '', hasBinary ? " 'binary_data_size'" : '', hasSharedMemory ? " 'shared_memory_region'" : ''].join(
+    '',
+  );
   throw invalid(
     "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. " +
       `But ${found === '' ? 'no field is set' : `set${found}`}`,

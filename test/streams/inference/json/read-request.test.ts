@@ -218,7 +218,7 @@ describe('readRequest: what is wrong', () => {
       "INTERNAL Unable to parse 'data': attempt to access JSON non-signed-integer as signed-integer",
     ],
     [typed('UINT8', '[-1]'), "INTERNAL Unable to parse 'data': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    [typed('BYTES', '[1]'), "INTERNAL Unable to parse JSON bytes array: attempt to access JSON non-string as string"],
+    [typed('BYTES', '[1]'), 'INTERNAL Unable to parse JSON bytes array: attempt to access JSON non-string as string'],
     [typed('FP16', '[1]'), 'INVALID_ARGUMENT receiving FP16 data via JSON is not supported. Please use the binary data format for input A'],
     [typed('BF16', '[1]'), 'INVALID_ARGUMENT receiving BF16 data via JSON is not supported. Please use the binary data format for input A'],
     [typed('fp32', '[1]'), 'INVALID_ARGUMENT invalid datatype for input A'],
