@@ -1,29 +1,68 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { benchVad } from './vad.ts';
+import type { Bench, BenchOptions } from './bench.ts';
+import { graph } from './graph.ts';
+import { identity } from './identity.ts';
+import { large } from './large.ts';
+import { peers } from './peers.ts';
+import { record } from './record.ts';
+import { soak } from './soak.ts';
+import { vad } from './vad.ts';
 
-const benches: Readonly<Record<string, (rounds: number) => Promise<string>>> = { vad: benchVad };
+const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, peers, soak };
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '4' } } });
-const chosen = positionals.length > 0 ? positionals : Object.keys(benches);
-const results = join(import.meta.dirname, 'RESULTS.md');
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    minutes: { type: 'string' },
+    only: { type: 'string' },
+    print: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
 
-/** Puts a section into `RESULTS.md` in place of the one of the same title. */
-const record = (section: string): void => {
-  const title = section.slice(0, section.indexOf('\n'));
-  const [head = '', ...others] = readFileSync(results, 'utf8').split(/^(?=## )/m);
-  const kept = others.filter((other) => !other.startsWith(`${title}\n`)).map((other) => other.trimEnd());
-  writeFileSync(results, `${[head.trimEnd(), ...kept, section].join('\n\n')}\n`);
+const usage = [
+  'npm run bench -- [NAME...] [--rounds=N] [--seconds=S] [--minutes=M] [--only=A,B] [--print]',
+  '',
+  ...Object.entries(benches).map(([name, { about, isDefault }]) => `  ${name.padEnd(10)}${about}${isDefault ? '' : ' (only when named)'}`),
+  '',
+  '--print leaves RESULTS.md as it is.',
+].join('\n');
+
+/** @throws RangeError */
+const numberOf = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (!(number > 0)) throw new RangeError(`--${name}=${text} is no number above 0`);
+  return number;
 };
 
-for (const name of chosen) {
-  const bench = benches[name];
-  if (bench === undefined) {
-    console.error(`no bench is called ${name}; there are: ${Object.keys(benches).join(', ')}`);
-    process.exit(1);
+const options: BenchOptions = {
+  rounds: numberOf('rounds', values.rounds),
+  seconds: numberOf('seconds', values.seconds),
+  minutes: numberOf('minutes', values.minutes),
+  only: values.only?.split(',') ?? [],
+};
+
+const run = async (bench: Bench): Promise<void> => {
+  const { section, faults } = await bench.run(options);
+  if (section !== undefined) {
+    console.log(`${section}\n`);
+    if (!values.print) record(section);
   }
-  const section = await bench(Number(values.rounds));
-  console.log(`${section}\n`);
-  record(section);
+  for (const fault of faults) console.error(`FAILED: ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
+};
+
+const named = positionals.map((name) => ({ name, bench: benches[name] }));
+const unknown = named.find(({ bench }) => bench === undefined);
+if (values.help || unknown !== undefined) {
+  if (unknown !== undefined) console.error(`no bench is called ${unknown.name}\n`);
+  console.log(usage);
+  process.exitCode = unknown === undefined ? 0 : 1;
+} else {
+  const all = Object.values(benches).filter(({ isDefault }) => isDefault);
+  const chosen = named.length === 0 ? all : named.flatMap(({ bench }) => bench ?? []);
+  for (const bench of chosen) await run(bench);
 }

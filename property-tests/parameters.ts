@@ -1,18 +1,26 @@
-const fromEnvironment = (name: string): number | undefined => {
+import { vi } from 'vitest';
+
+const fromEnvironment = (name: string, smallest: number): number | undefined => {
   const text = process.env[name];
   if (text === undefined || text === '') return undefined;
   const value = Number(text);
-  if (!Number.isInteger(value)) throw new Error(`${name} wants an integer, got ${text}`);
+  if (!Number.isInteger(value) || value < smallest) throw new Error(`${name} wants an integer from ${smallest} on, got ${text}`);
   return value;
 };
 
-/** Enough for a few hundred thousand runs. */
-export const longestRunMs = 1_800_000;
+const usualRuns = 1000;
+const runs = fromEnvironment('WEIR_PROPERTY_RUNS', 1) ?? usualRuns;
+const seed = fromEnvironment('WEIR_PROPERTY_SEED', -(2 ** 31)) ?? Math.floor(Math.random() * 2 ** 31);
 
-/** Of every property: how often it is tried (WEIR_PROPERTY_RUNS) and from which seed (WEIR_PROPERTY_SEED, printed each time). */
-export const propertyParameters = (): { readonly numRuns: number; readonly seed: number } => {
-  const numRuns = fromEnvironment('WEIR_PROPERTY_RUNS') ?? 1000;
-  const seed = fromEnvironment('WEIR_PROPERTY_SEED') ?? Math.floor(Math.random() * 2 ** 31);
-  console.info(`${numRuns} runs, WEIR_PROPERTY_SEED=${seed}`);
-  return { numRuns, seed };
-};
+console.info(`${runs} runs, WEIR_PROPERTY_SEED=${seed}`);
+// For each property of the file that imports this one.
+vi.setConfig({ testTimeout: 60_000 * Math.max(1, runs / usualRuns) });
+
+/**
+ * Of every property: how often it is tried (WEIR_PROPERTY_RUNS) and from which seed (WEIR_PROPERTY_SEED, printed for each file). `share` is the
+ * part of those runs that a property takes: below 1 for one whose runs are slow.
+ */
+export const propertyParameters = (share = 1): { readonly numRuns: number; readonly seed: number } => ({
+  numRuns: Math.max(1, Math.round(runs * share)),
+  seed,
+});

@@ -1,25 +1,8 @@
 import fc from 'fast-check';
 import { encodeBytesElements } from '../../src/streams/tensors/bytes-elements.ts';
-import { type Datatype, elementByteSize } from '../../src/streams/tensors/datatype.ts';
+import { type Datatype, datatypes, elementByteSize } from '../../src/streams/tensors/datatype.ts';
 import { elementCount, type Shape } from '../../src/streams/tensors/shape.ts';
 import { Tensor } from '../../src/streams/tensors/tensor.ts';
-
-export const datatypes: readonly Datatype[] = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-];
 
 export const anyDatatype: fc.Arbitrary<Datatype> = fc.constantFrom(...datatypes);
 

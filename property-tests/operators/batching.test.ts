@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { BatchingSetting } from '../models/batching-world.ts';
 import { BatchingWorld } from '../models/batching-world.ts';
-import { longestRunMs, propertyParameters } from '../parameters.ts';
+import { propertyParameters } from '../parameters.ts';
 
 const setting: fc.Arbitrary<BatchingSetting> = fc
   .record({
@@ -74,7 +74,7 @@ const steps = [
 // in its lane (it runs though it is cancelled), no decision when a lease comes (a request waits beside a free instance), `>` for `>=` at the
 // limit; in `hand` and `leases` permits of an instance that has ended; in `run-batch` no release, or no end when the last caller has cancelled
 // (something waits at the end); in `gate` no word to the queue about a caller that has gone.
-it('ends each request exactly once, in order, within limits, and leaves nothing behind', { timeout: longestRunMs }, () => {
+it('ends each request exactly once, in order, within limits, and leaves nothing behind', () => {
   fc.assert(
     fc.property(setting, fc.commands(steps, { maxCommands: 60, size: 'max' }), (chosen, commands) => {
       const world = new BatchingWorld(chosen);

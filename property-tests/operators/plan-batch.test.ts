@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { BatchLimits, WaitingRequest } from '../../src/operators/plan-batch.ts';
 import { planBatch } from '../../src/operators/plan-batch.ts';
 import type { Plan } from '../../src/streams/flow/buffer-when-free.ts';
-import { longestRunMs, propertyParameters } from '../parameters.ts';
+import { propertyParameters } from '../parameters.ts';
 
 /** The rule once more, said in sets instead of steps. */
 const planBySets = (limits: BatchLimits, waiting: readonly WaitingRequest[], nowMs: number): Plan => {
@@ -46,7 +46,7 @@ const request: fc.Arbitrary<WaitingRequest> = fc.record({
 // Mutants that it kills, each tried: `>=` for `>` at the maximum, no look at the shape, the newest for the oldest arrival, the first hit for the
 // last, a size that exceeds the largest preferred one though a preferred one was met, preferred sizes that still count after the delay. (`>=` for
 // `>` at the largest preferred size changes nothing: that size is a hit.)
-it('plans by the same rule however it is said', { timeout: longestRunMs }, () => {
+it('plans by the same rule however it is said', () => {
   fc.assert(
     fc.property(limits, fc.array(request, { minLength: 1, maxLength: 12 }), fc.integer({ min: 10, max: 20 }), (limits, waiting, nowMs) => {
       const fitting = waiting.map((one) => ({ ...one, rows: Math.min(one.rows, limits.maxBatchSize) }));

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { toDocument } from '../../src/repository/config/document.ts';
 import { parseConfigText } from '../../src/repository/config/parse.ts';
 import { modelConfigType } from '../../src/repository/config/proto.ts';
+import { propertyParameters } from '../parameters.ts';
 import { configMessage } from './config-message.ts';
 
 /** What a front end does before protobufjs: its Long takes digits, but makes 0 of a bigint. */
@@ -24,6 +25,6 @@ it('gives the same document back through the message and through the text', () =
       const text = modelConfigType.toText(modelConfigType.fromObject(Object(withoutBigints(document))));
       expect(parseConfigText(text, 'config.pbtxt').config).toEqual(document);
     }),
-    { numRuns: 300 },
+    propertyParameters(0.3),
   );
 });

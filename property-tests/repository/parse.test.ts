@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ConfigFaults } from '../../src/repository/config/findings.ts';
 import { parseConfigText } from '../../src/repository/config/parse.ts';
+import { propertyParameters } from '../parameters.ts';
 
 const words = [
   'name',
@@ -39,6 +40,6 @@ it('parses any text or tells where it goes wrong', () => {
         expect(error.faults).toHaveLength(1);
       }
     }),
-    { numRuns: 1000 },
+    propertyParameters(),
   );
 });

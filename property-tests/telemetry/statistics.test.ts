@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { InferenceEvent } from '../../src/streams/inference/events.ts';
 import type { ModelStatistics } from '../../src/streams/inference/statistics.ts';
 import { createStatistics } from '../../src/telemetry/statistics.ts';
+import { propertyParameters } from '../parameters.ts';
 
 const model = fc.constantFrom('a', 'b');
 const version = fc.constantFrom('1', '2');
@@ -63,6 +64,7 @@ it('folding two runs of events is adding what each gives, whatever came between'
       const last = Math.max(fold(first, name, number).last_inference, fold(second, name, number).last_inference);
       expect(fold(interleaved, name, number).last_inference).toBe(last);
     }),
+    propertyParameters(),
   );
 });
 
@@ -75,5 +77,6 @@ it('batch sizes ascend and their counts add up to the executions', () => {
       expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => a - b));
       expect(batch_stats.reduce((sum, entry) => sum + entry.compute_infer.count, 0)).toBe(execution_count);
     }),
+    propertyParameters(),
   );
 });

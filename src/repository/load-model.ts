@@ -17,8 +17,14 @@ export interface LoadModelConfig extends AssembleConfig, PrepareConfig {
   readonly lifetime: Subscription;
 }
 
+interface Prepared {
+  readonly version: PreparedVersion;
+  readonly tookMs: number;
+}
+
 interface Started {
   readonly running: RunningModel;
+  readonly tookMs: number;
   end(): void;
 }
 
@@ -28,11 +34,13 @@ const cancelled = (): InferError => new InferError('UNAVAILABLE', 'the load was 
 const start = (prepared: PreparedVersion, config: LoadModelConfig, onFailure: (error: InferError) => void): Promise<Started> =>
   new Promise((resolve, reject) => {
     if (config.lifetime.closed) throw cancelled();
+    const { scheduler } = config;
+    const beganMs = scheduler.now();
     let isUp = false;
     const subscription = assemble(prepared, config).subscribe({
       next: (running) => {
         isUp = true;
-        resolve({ running, end: () => subscription.unsubscribe() });
+        resolve({ running, tookMs: scheduler.now() - beganMs, end: () => subscription.unsubscribe() });
       },
       error: (error: unknown) => (isUp ? onFailure(toInferError(error)) : reject(toInferError(error))),
     });
@@ -41,10 +49,11 @@ const start = (prepared: PreparedVersion, config: LoadModelConfig, onFailure: (e
     config.lifetime.add(subscription);
   });
 
-const failVersion = (model: string, version: string, error: unknown, { registry, log }: LoadModelConfig): void => {
-  const reason = statusText(toInferError(error));
+/** A load that was cancelled is no fault of the model: the log has nothing to say about it. */
+const failVersion = (model: string, version: string, error: unknown, { registry, lifetime, log }: LoadModelConfig): void => {
+  const reason = statusText(lifetime.closed ? cancelled() : toInferError(error));
   registry.setState(model, version, 'UNAVAILABLE', reason);
-  log.error(`failed to load '${model}' version ${version}: ${reason}`);
+  if (!lifetime.closed) log.error(`failed to load '${model}' version ${version}: ${reason}`);
 };
 
 /** A version that was served and is no more. */
@@ -54,24 +63,25 @@ const endVersion = (model: string, version: string, error: InferError, { registr
   log.error(`model '${model}' version ${version} has ended: ${reason}`);
 };
 
-const prepareAll = async (model: ReadModel, config: LoadModelConfig): Promise<readonly PreparedVersion[]> => {
-  const prepared: PreparedVersion[] = [];
+const prepareAll = async (model: ReadModel, config: LoadModelConfig): Promise<readonly Prepared[]> => {
+  const prepared: Prepared[] = [];
   for (const version of model.versions) {
+    const beganMs = config.scheduler.now();
     try {
       if (config.lifetime.closed) throw cancelled();
-      prepared.push(await prepareVersion(model, version, config));
+      prepared.push({ version: await prepareVersion(model, version, config), tookMs: config.scheduler.now() - beganMs });
     } catch (error) {
       failVersion(model.folder.name, version, error, config);
     }
   }
-  for (const warning of new Set(prepared.flatMap(({ warnings }) => warnings))) config.log.warning(warning);
+  for (const warning of new Set(prepared.flatMap(({ version }) => version.warnings))) config.log.warning(warning);
   return prepared;
 };
 
 /** Starts versions one after another up to the first that fails. */
-const startAll = async (name: string, prepared: readonly PreparedVersion[], config: LoadModelConfig): Promise<readonly Started[]> => {
+const startAll = async (name: string, prepared: readonly Prepared[], config: LoadModelConfig): Promise<readonly Started[]> => {
   const started: Started[] = [];
-  for (const version of prepared) {
+  for (const { version } of prepared) {
     try {
       started.push(await start(version, config, (error) => endVersion(name, version.spec.version, error, config)));
     } catch (error) {
@@ -82,10 +92,11 @@ const startAll = async (name: string, prepared: readonly PreparedVersion[], conf
   return started;
 };
 
-const dropOthers = (name: string, versions: readonly string[], { registry }: LoadModelConfig): void => {
+const dropOthers = (name: string, versions: readonly string[], { registry, lifetime }: LoadModelConfig): void => {
+  const failed = `not loaded, since another version of model '${name}' failed to load`;
+  const reason = lifetime.closed ? statusText(cancelled()) : failed;
   for (const version of versions) {
-    if (registry.stateOf(name, version) !== 'LOADING') continue;
-    registry.setState(name, version, 'UNAVAILABLE', `not loaded, since another version of model '${name}' failed to load`);
+    if (registry.stateOf(name, version) === 'LOADING') registry.setState(name, version, 'UNAVAILABLE', reason);
   }
 };
 
@@ -95,16 +106,17 @@ const dropOthers = (name: string, versions: readonly string[], { registry }: Loa
  */
 export const loadModel = async (folder: ModelFolder, config: LoadModelConfig): Promise<void> => {
   const { name } = folder;
-  const { registry, log } = config;
-  if (config.lifetime.closed) return registry.add(name, statusText(cancelled()));
+  const { registry, lifetime, log } = config;
+  if (lifetime.closed) return registry.add(name, statusText(cancelled()));
   registry.add(name);
   let model: ReadModel;
   try {
     model = await readModel(folder, config);
+    if (lifetime.closed) throw cancelled();
   } catch (error) {
     const cause = toInferError(error);
     registry.add(name, statusText(cause));
-    log.error(`Poll failed for model directory '${name}': ${cause.message}`);
+    if (!lifetime.closed) log.error(`Poll failed for model directory '${name}': ${cause.message}`);
     return;
   }
   for (const version of model.versions) {
@@ -119,9 +131,11 @@ export const loadModel = async (folder: ModelFolder, config: LoadModelConfig): P
     dropOthers(name, model.versions, config);
     return;
   }
-  prepared.forEach(({ spec }, index) => {
-    const running = started[index]?.running;
-    if (running !== undefined) registry.setReady(name, spec.version, { running, served: { spec, infer: running.infer } });
+  prepared.forEach(({ version: { spec }, tookMs }, index) => {
+    const up = started[index];
+    if (up === undefined) return;
+    const { running } = up;
+    registry.setReady(name, spec.version, { running, served: { spec, infer: running.infer }, loadSeconds: (tookMs + up.tookMs) / 1000 });
   });
   log.info(`successfully loaded '${name}'`);
 };

@@ -5,6 +5,8 @@ import type { ModelIndexEntry, ModelState, ServedModel } from '../streams/infere
 export interface ReadyVersion {
   readonly served: ServedModel;
   readonly running: RunningModel;
+  /** What preparing it and starting its instances took, without the waits for other versions. */
+  readonly loadSeconds: number;
 }
 
 type VersionState = Exclude<ModelState, 'UNKNOWN' | 'READY'>;

@@ -51,6 +51,8 @@ export interface LoadReport {
 /** The models of a server, from the folders on disk to the running graphs. */
 export interface Repository {
   readonly dataPlane: DataPlane;
+  /** How long a version that is ready took to load; undefined for any other. */
+  loadSeconds(name: string, version: string): number | undefined;
   /** Loads every model, once. Never rejects. */
   load(): Promise<LoadReport>;
   /** From now on the server is not ready and the metadata calls get UNAVAILABLE. */
@@ -85,6 +87,7 @@ export const createRepository = (config: RepositoryConfig): Repository => {
 
   return {
     dataPlane: createDataPlane({ ...config, registry, state: () => state, statisticsOf: (name, version) => statistics.of(name, version) }),
+    loadSeconds: (name, version) => registry.ready(name, version)?.loadSeconds,
     async load() {
       let found = nothingFound;
       try {

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { createStatistics, type Statistics } from '../telemetry/statistics.ts';
 import { defaultMaxBatchSize, settingsOfBackend, unreadSettings } from './backend-settings.ts';
 import { type Closing, closeParts } from './close-parts.ts';
-import { describeError } from './code-names.ts';
+import { describeError } from './describe-error.ts';
 import { frontEndsOf, webSocketOf } from './front-ends.ts';
 import { modelTable } from './model-table.ts';
 import { type OpenFrontEnd, openFrontEnds } from './open-front-ends.ts';
@@ -93,7 +93,12 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
   const metrics = createMetrics({
     statistics,
     graphs: dataPlane.graphs,
-    webSocket: settings.http.allow ? webSocket.connections : undefined,
+    loadSeconds: repository.loadSeconds,
+    frontEnds: () => ({
+      grpc: opened.find((each) => each.kind === 'grpc')?.counters(),
+      http: opened.find((each) => each.kind === 'http')?.counters(),
+      webSocket: settings.http.allow ? webSocket.connections() : undefined,
+    }),
     cpu: settings.metrics.allowCpu,
     counterLatencies: settings.metrics.counterLatencies,
     intervalMs: settings.metrics.intervalMs,

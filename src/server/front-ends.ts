@@ -18,11 +18,12 @@ interface FrontEndsConfig {
 }
 
 export const webSocketOf = (settings: ServerSettings, dataPlane: DataPlane, log: ServerLog): WebSocketFrontEnd => {
-  const { maxInflight, pingIntervalMs, maxMessageBytes } = settings.webSocket;
+  const { maxInflight, pingIntervalMs, maxMessageBytes, allowedOrigins } = settings.webSocket;
   return serveWebSocket(dataPlane, {
     log: log.named('websocket'),
     maxInflight,
     pingIntervalMs,
+    allowedOrigins,
     maxMessageBytes: maxMessageBytes === 0 ? settings.http.maxInputBytes : maxMessageBytes,
   });
 };
@@ -31,12 +32,16 @@ export const webSocketOf = (settings: ServerSettings, dataPlane: DataPlane, log:
 export const frontEndsOf = ({ settings, dataPlane, webSocket, metrics, log }: FrontEndsConfig): readonly FrontEnd[] => {
   const { http, grpc } = settings;
   const all: readonly (FrontEnd & { readonly allow: boolean })[] = [
-    { kind: 'grpc', allow: grpc.allow, open: () => serveGrpc(dataPlane, { ...grpc, log: log.named('grpc') }) },
+    {
+      kind: 'grpc',
+      allow: grpc.allow,
+      open: async () => ({ kind: 'grpc', ...(await serveGrpc(dataPlane, { ...grpc, log: log.named('grpc') })) }),
+    },
     {
       kind: 'http',
       allow: http.allow,
-      open: () =>
-        serveHttp(dataPlane, {
+      open: async () => {
+        const listening = await serveHttp(dataPlane, {
           address: http.address,
           port: http.port,
           reusePort: http.reusePort,
@@ -44,19 +49,23 @@ export const frontEndsOf = ({ settings, dataPlane, webSocket, metrics, log }: Fr
           maxInputSize: http.maxInputBytes,
           onUpgrade: webSocket.onUpgrade,
           log: log.named('http'),
-        }),
+        });
+        return { kind: 'http', ...listening };
+      },
     },
     {
       kind: 'metrics',
       allow: settings.metrics.allow,
-      open: () =>
-        serveMetrics({
+      open: async () => {
+        const listening = await serveMetrics({
           address: metricsAddress(settings),
           port: settings.metrics.port,
           contentType: metrics.contentType,
           render: metrics.render,
           log: log.named('metrics'),
-        }),
+        });
+        return { kind: 'metrics', ...listening };
+      },
     },
   ];
   return all.filter(({ allow }) => allow);

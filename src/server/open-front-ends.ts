@@ -1,16 +1,19 @@
+import type { GrpcListening } from '../frontends/grpc/serve-grpc.ts';
+import type { HttpListening } from '../frontends/http/serve.ts';
 import { toInferError } from '../streams/inference/error.ts';
 import type { Listening } from '../streams/inference/front-end.ts';
 import type { Log } from '../streams/inference/log.ts';
-import { describeError } from './code-names.ts';
+import { describeError } from './describe-error.ts';
+
+export type OpenFrontEnd =
+  | ({ readonly kind: 'grpc' } & GrpcListening)
+  | ({ readonly kind: 'http' } & HttpListening)
+  | ({ readonly kind: 'metrics' } & Listening);
 
 /** A front end that is wanted. */
 export interface FrontEnd {
-  readonly kind: 'grpc' | 'http' | 'metrics';
-  open(): Promise<Listening>;
-}
-
-export interface OpenFrontEnd extends Listening {
-  readonly kind: FrontEnd['kind'];
+  readonly kind: OpenFrontEnd['kind'];
+  open(): Promise<OpenFrontEnd>;
 }
 
 // Programs that start servers look for these lines.
@@ -29,7 +32,7 @@ export const openFrontEnds = async (wanted: readonly FrontEnd[], opened: OpenFro
   for (const { kind, open } of wanted) {
     try {
       const listening = await open();
-      opened.push({ ...listening, kind });
+      opened.push(listening);
       log.info(`Started ${startedNames[kind]} at ${place(listening)}`);
     } catch (cause) {
       throw new Error(`failed to start ${failedNames[kind]} service: ${describeError(toInferError(cause))}`, { cause });

@@ -72,6 +72,8 @@ export interface WebSocketSettings {
   readonly pingIntervalMs: number;
   /** 0 for the limit of HTTP. */
   readonly maxMessageBytes: number;
+  /** Origins, besides the server's own host, whose pages may connect; `*` for all. */
+  readonly allowedOrigins: readonly string[];
 }
 
 export interface MetricsSettings {
@@ -113,6 +115,6 @@ export const defaultSettings = (): Draft<ServerSettings> => ({
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
   },
-  webSocket: { maxInflight: 64, pingIntervalMs: 20000, maxMessageBytes: 0 },
+  webSocket: { maxInflight: 64, pingIntervalMs: 20000, maxMessageBytes: 0, allowedOrigins: [] },
   metrics: { allow: true, allowCpu: true, address: '', port: 8002, intervalMs: 2000, counterLatencies: true },
 });

@@ -32,6 +32,14 @@ interface HistogramFamily {
 
 export type Family = SampleFamily | HistogramFamily;
 
+/** A gauge with one series. */
+export const gauge = (name: string, help: string, value: number): Family => ({
+  kind: 'gauge',
+  name,
+  help,
+  samples: [{ labels: {}, value }],
+});
+
 type HistogramDocument = Awaited<ReturnType<Histogram['get']>>;
 
 /** A histogram over counts that are kept elsewhere; prom-client's own can only be told one observation after the other. */

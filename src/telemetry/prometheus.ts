@@ -3,25 +3,17 @@ import type { ModelGraph, StageCounters } from '../streams/inference/model-graph
 import type { CpuMeter } from './cpu.ts';
 import { createCpuMeter } from './cpu.ts';
 import type { Distribution, Family, Sample } from './families.ts';
-import { renderFamilies } from './families.ts';
+import { gauge, renderFamilies } from './families.ts';
+import { type FrontEndMetrics, frontEndFamilies } from './front-end-families.ts';
 import type { ModelCounters, Statistics } from './statistics.ts';
-
-/** What the WebSocket front end counts. */
-export interface WebSocketMetrics {
-  readonly open: number;
-  readonly requestsInFlight: number;
-  readonly outboxBytes: number;
-  /** Connections that have ended, by close code; 1006 for those cut off. */
-  readonly closes: ReadonlyMap<number, number>;
-}
 
 export interface MetricsConfig {
   readonly statistics: Pick<Statistics, 'counters'>;
   /** Every version that is ready: the series of exactly these are shown. */
   readonly graphs: () => readonly ModelGraph[];
-  /** Seconds that loading took; undefined when not known. */
-  readonly loadSeconds?: ((model: string, version: string) => number | undefined) | undefined;
-  readonly webSocket?: (() => WebSocketMetrics) | undefined;
+  /** Seconds that loading took; undefined for a version that is not ready. */
+  readonly loadSeconds: (model: string, version: string) => number | undefined;
+  readonly frontEnds: () => FrontEndMetrics;
   /** `--allow-cpu-metrics`. */
   readonly cpu: boolean;
   /** `--metrics-config counter_latencies`. */
@@ -110,7 +102,7 @@ const loadDurations = (rows: readonly Row[], loadSeconds: MetricsConfig['loadSec
   name: 'nv_model_load_duration_secs',
   help: 'Model load time in seconds',
   samples: rows.flatMap((row) => {
-    const value = loadSeconds?.(row.graph.model, row.graph.version);
+    const value = loadSeconds(row.graph.model, row.graph.version);
     return value === undefined ? [] : [{ labels: modelLabels(row), value }];
   }),
 });
@@ -159,27 +151,10 @@ const instances = (rows: readonly Row[]): Family => ({
 const cpuFamilies = async (meter: CpuMeter | undefined): Promise<Family[]> => {
   const usage = await meter?.sample();
   if (usage === undefined) return [];
-  const gauge = (name: string, help: string, value: number): Family => ({ kind: 'gauge', name, help, samples: [{ labels: {}, value }] });
   return [
     gauge('nv_cpu_utilization', 'CPU utilization rate [0.0 - 1.0]', usage.utilization),
     gauge('nv_cpu_memory_total_bytes', 'CPU total memory (RAM), in bytes', usage.memoryTotalBytes),
     gauge('nv_cpu_memory_used_bytes', 'CPU used memory (RAM), in bytes', usage.memoryUsedBytes),
-  ];
-};
-
-const webSocketFamilies = (counts: WebSocketMetrics | undefined): Family[] => {
-  if (counts === undefined) return [];
-  const gauge = (name: string, help: string, value: number): Family => ({ kind: 'gauge', name, help, samples: [{ labels: {}, value }] });
-  return [
-    gauge('weir_websocket_connections', 'WebSocket connections that are open', counts.open),
-    gauge('weir_websocket_requests_in_flight', 'Requests on WebSocket connections without a final answer yet', counts.requestsInFlight),
-    gauge('weir_websocket_outbox_bytes', 'Answers that wait for slow WebSocket clients, in bytes', counts.outboxBytes),
-    {
-      kind: 'counter',
-      name: 'weir_websocket_closes_total',
-      help: 'WebSocket connections that have ended, by close code; 1006 for those cut off',
-      samples: [...counts.closes].sort(([a], [b]) => a - b).map(([code, value]) => ({ labels: { code: String(code) }, value })),
-    },
   ];
 };
 
@@ -212,7 +187,7 @@ export const createMetrics = (config: MetricsConfig): Metrics => {
         perQueue(rows, 'weir_model_queue_limit', 'Requests that may wait at a stage of the model', (stage) => stage.limit),
         batchSizes(rows),
         instances(rows),
-        ...webSocketFamilies(config.webSocket?.()),
+        ...frontEndFamilies(config.frontEnds()),
       ]);
     },
   };

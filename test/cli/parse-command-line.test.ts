@@ -77,6 +77,16 @@ describe('forms', () => {
     ]);
   });
 
+  it('gathers origins as browsers write them', () => {
+    const origins = ['https://app.example', 'http://localhost:5173', 'http://[::1]:5173', 'null', '*'];
+    expect(settings(...origins.map((origin) => `--ws-allowed-origin=${origin}`)).webSocket.allowedOrigins).toEqual(origins);
+    for (const origin of ['app.example', 'https://app.example/', 'https://app.example?x', 'https://', '']) {
+      expect(serveFault(`--ws-allowed-origin=${origin}`)).toBe(
+        `Bad option: "--ws-allowed-origin".\n--ws-allowed-origin option format is <scheme>://<host>[:<port>] or *. Got ${origin}`,
+      );
+    }
+  });
+
   it('knows help and version among other flags', () => {
     expect(parseCommandLine(['--help'])).toEqual({ action: 'help' });
     expect(parseCommandLine(['--http-port=nonsense', '--version'])).toEqual({ action: 'version' });
@@ -113,7 +123,9 @@ describe('faults', () => {
   });
 
   it('lists what an unclear prefix may be', () => {
-    expect(serveFault('--ws=1')).toBe('Ambiguous option: "--ws". It may be --ws-max-inflight, --ws-ping-interval, --ws-max-message-bytes');
+    expect(serveFault('--ws=1')).toBe(
+      'Ambiguous option: "--ws". It may be --ws-max-inflight, --ws-ping-interval, --ws-max-message-bytes, --ws-allowed-origin',
+    );
   });
 
   it('wants a repository', () => {

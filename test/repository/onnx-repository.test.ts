@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { onnxruntimeBackend } from '../../src/backends/onnxruntime/onnxruntime-backend.ts';
 import { workersStopped } from '../../src/backends/workers/workers-stopped.ts';
+import { makeLog } from '../support/model.ts';
 import { addSub, externalData, fixedBatch, identity, scalar, writeModel, zipMap } from '../support/onnx-models.ts';
 import { folderOf } from './support/folders.ts';
-import { logLines } from './support/log-lines.ts';
 import type { OpenRepository } from './support/open-repository.ts';
 import { openRepository } from './support/open-repository.ts';
 import { ask, fp32, requestTo } from './support/requests.ts';
@@ -15,7 +15,7 @@ const openOnnx = (root: string): Promise<OpenRepository> => {
   onTestFinished(async () => {
     await workersStopped();
   });
-  return openRepository([root], { backends: new Map([['onnxruntime', onnxruntimeBackend({ config: new Map(), log: logLines() })]]) });
+  return openRepository([root], { backends: new Map([['onnxruntime', onnxruntimeBackend({ config: new Map(), log: makeLog() })]]) });
 };
 
 it('serves ONNX models without, with half and with a whole config', async () => {

@@ -1,8 +1,10 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Observable } from 'rxjs';
 import { expect, it } from 'vitest';
 import { identityBackend } from '../../src/backends/identity/identity-backend.ts';
 import type { Backend } from '../../src/streams/inference/backend.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 import { folderOf } from './support/folders.ts';
 import { newRepository, openRepository } from './support/open-repository.ts';
 import { ask, failureOf, fp32, requestTo } from './support/requests.ts';
@@ -63,12 +65,12 @@ it('loads the good models, and tells of each bad one why', async () => {
   ]);
   expect(await repository.dataPlane.index(false)).toEqual(report.models);
   expect(await repository.dataPlane.index(true)).toEqual([{ name: 'good', version: '1', state: 'READY' }]);
-  expect(log.lines).toContain("I successfully loaded 'good'");
+  expect(log.lines).toContain("info successfully loaded 'good'");
   expect(
-    log.lines.find((line) => line.startsWith("E failed to load 'wrong' version 1: Invalid argument: 'max_batch_size' must be")),
+    log.lines.find((line) => line.startsWith("error failed to load 'wrong' version 1: Invalid argument: 'max_batch_size' must be")),
   ).toBeDefined();
   expect(
-    log.lines.find((line) => line.startsWith("E Poll failed for model directory 'template': failed to read text proto from")),
+    log.lines.find((line) => line.startsWith("error Poll failed for model directory 'template': failed to read text proto from")),
   ).toBeDefined();
   expect((await ask(repository.dataPlane, requestTo('good', { X: fp32([2], [1, 2]) }))).outputs).toEqual({
     Y: { shape: [2], values: [1, 2] },
@@ -91,14 +93,14 @@ it.each([
   const { repository, log } = await openRepository([root]);
   expect(repository.dataPlane.modelMetadata('m', '').versions).toEqual(versions);
   expect((await ask(repository.dataPlane, requestTo('m', { X: fp32([1], [1]) }))).version).toBe(versions.at(-1));
-  expect(log.lines.filter((line) => line.startsWith('W ignore')).toSorted()).toEqual(
+  expect(log.lines.filter((line) => line.startsWith('warning ignore')).toSorted()).toEqual(
     [
-      "W ignore version directory '-1' which fails to convert to integral number for model 'm'",
-      "W ignore version directory '.hidden' which fails to convert to integral number for model 'm'",
-      "W ignore version directory '01' which contains leading zeros in its directory name for model 'm'",
-      "W ignore version directory '1abc' which fails to convert to integral number for model 'm'",
-      "W ignore version directory '99999999999999999999' which fails to convert to integral number for model 'm'",
-      "W ignore version directory 'abc' which fails to convert to integral number for model 'm'",
+      "warning ignore version directory '-1' which fails to convert to integral number for model 'm'",
+      "warning ignore version directory '.hidden' which fails to convert to integral number for model 'm'",
+      "warning ignore version directory '01' which contains leading zeros in its directory name for model 'm'",
+      "warning ignore version directory '1abc' which fails to convert to integral number for model 'm'",
+      "warning ignore version directory '99999999999999999999' which fails to convert to integral number for model 'm'",
+      "warning ignore version directory 'abc' which fails to convert to integral number for model 'm'",
     ].toSorted(),
   );
   expect(log.lines.some((line) => line.includes("version 7 is specified for model 'm'"))).toBe(policy.includes('7'));
@@ -137,7 +139,7 @@ it('serves no model that two repositories have', async () => {
   expect(report.models).toEqual([{ name: 'a', version: '1', state: 'READY' }, duplicate]);
   expect(report.failure?.message).toBe('failed to load all models');
   expect(await repository.dataPlane.index(true)).toContainEqual(duplicate);
-  expect(log.lines).toContain("E failed to poll model 'm': not unique across all model repositories");
+  expect(log.lines).toContain("error failed to poll model 'm': not unique across all model repositories");
 });
 
 it('follows links to folders, and passes over links to nothing', async () => {
@@ -226,16 +228,73 @@ it('ends in order: not ready, what runs ends, then it is unloaded', async () => 
   expect((await running).outputs.Y?.values).toEqual([5]);
   await drained;
   repository.close();
-  expect(log.lines.at(-1)).toBe("I successfully unloaded 'm' version 1");
+  expect(log.lines.at(-1)).toBe("info successfully unloaded 'm' version 1");
   expect(dataPlane.graphs()).toEqual([]);
 });
 
-it('cancels a load that goes on when it is closed', async () => {
-  const root = await folderOf({ 'm/config.pbtxt': config, 'm/1/': '', 'n/config.pbtxt': config, 'n/1/': '' });
-  const { repository } = newRepository([root], { loadLimit: 1 });
+it.each([
+  { moment: 'scan', described: 0, ended: 0 },
+  { moment: 'describe', described: 1, ended: 0 },
+  { moment: 'open', described: 2, ended: 1 },
+])('cancels a load at its $moment, looks at nothing more, and calls it no error', async ({ moment, described, ended }) => {
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let describes = 0;
+  let ends = 0;
+  const stopping: Backend = {
+    ...identityBackend(),
+    describe: async (files) => {
+      describes++;
+      if (moment === 'describe') reached.resolve();
+      if (moment === 'describe') await goOn.promise;
+      return identityBackend().describe(files);
+    },
+    open: () =>
+      new Observable(() => {
+        reached.resolve();
+        return () => ends++;
+      }),
+  };
+  if (moment === 'scan') reached.resolve();
+  const folders = ['m/1/', 'm/2/', 'n/1/'];
+  const root = await folderOf({
+    'm/config.pbtxt': `${config}${all}`,
+    'n/config.pbtxt': config,
+    ...Object.fromEntries(folders.map((folder) => [folder, ''])),
+  });
+  const { repository, log } = newRepository([root], { loadLimit: 1, backends: new Map([['identity', stopping]]) });
   const loading = repository.load();
+  await reached.promise;
   repository.beginExit();
   repository.close();
-  expect((await loading).models.map(({ state }) => state)).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+  goOn.resolve();
+  const { models } = await loading;
+  expect(models.length).toBeGreaterThan(0);
+  const reason = 'Unavailable: the load was cancelled: the server is exiting';
+  for (const model of models) expect(model).toMatchObject({ state: 'UNAVAILABLE', reason });
+  expect({ described: describes, ended: ends }).toEqual({ described, ended });
+  expect(log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
   expect(repository.dataPlane.isReady()).toBe(false);
+});
+
+it('says how long each version took to load, while it is ready', async () => {
+  const slow: Backend = {
+    ...identityBackend(),
+    describe: async (files) => {
+      time.advance(250);
+      return identityBackend().describe(files);
+    },
+    open: (...args) => {
+      time.advance(1500);
+      return identityBackend().open(...args);
+    },
+  };
+  const time = new VirtualTime();
+  const root = await folderOf({ 'm/config.pbtxt': `${config}${all}`, 'm/1/': '', 'm/2/': '', 'bad/1/': '' });
+  const { repository } = await openRepository([root], { backends: new Map([['identity', slow]]), scheduler: time });
+  const loads = () => ['1', '2', '3'].map((version) => repository.loadSeconds('m', version));
+  expect(loads()).toEqual([1.75, 1.75, undefined]);
+  expect(repository.loadSeconds('bad', '1')).toBe(undefined);
+  repository.close();
+  expect(loads()).toEqual([undefined, undefined, undefined]);
 });

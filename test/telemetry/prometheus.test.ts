@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelGraph } from '../../src/streams/inference/model-graph.ts';
+import type { FrontEndMetrics } from '../../src/telemetry/front-end-families.ts';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';
 import { createStatistics } from '../../src/telemetry/statistics.ts';
 import { parseExposition } from '../support/parse-exposition.ts';
@@ -14,6 +15,8 @@ const graph = (model: string, version = '1', queued = 0): ModelGraph => ({
   instances: { total: 3, alive: 2, busy: 1 },
 });
 
+const noFrontEnds: FrontEndMetrics = { grpc: undefined, http: undefined, webSocket: undefined };
+
 const setUp = (graphs: ModelGraph[], changes: Partial<Parameters<typeof createMetrics>[0]> = {}) => {
   const statistics = createStatistics();
   const metrics = createMetrics({
@@ -22,6 +25,8 @@ const setUp = (graphs: ModelGraph[], changes: Partial<Parameters<typeof createMe
     cpu: false,
     counterLatencies: true,
     intervalMs: 2000,
+    loadSeconds: () => undefined,
+    frontEnds: () => noFrontEnds,
     ...changes,
   });
   return { sink: statistics.sink, metrics };
@@ -160,7 +165,7 @@ describe('metrics', () => {
   });
 
   it('count WebSocket connections and how they ended', async () => {
-    const webSocket = () => ({
+    const webSocket = {
       open: 4,
       requestsInFlight: 9,
       outboxBytes: 77,
@@ -168,8 +173,8 @@ describe('metrics', () => {
         [1006, 2],
         [1000, 5],
       ]),
-    });
-    const { metrics } = setUp([], { webSocket });
+    };
+    const { metrics } = setUp([], { frontEnds: () => ({ ...noFrontEnds, webSocket }) });
     const { values } = parseExposition(await metrics.render());
     expect(Object.fromEntries(values)).toEqual({
       weir_websocket_connections: 4,
@@ -178,6 +183,26 @@ describe('metrics', () => {
       'weir_websocket_closes_total{code="1000"}': 5,
       'weir_websocket_closes_total{code="1006"}': 2,
     });
+  });
+
+  it('show what waits in the other front ends, as it is at each scrape', async () => {
+    const grpc = { calls: 5, requestsInFlight: 4, outboxBytes: 33, waitingCalls: 2, waitingCallBytes: 11 };
+    let http = { waitingRequests: 3, heldBodyBytes: 65536, bodyBytesLimit: 2 ** 30 };
+    const { metrics } = setUp([], { frontEnds: () => ({ ...noFrontEnds, grpc, http }) });
+    const { values, types } = parseExposition(await metrics.render());
+    expect(Object.fromEntries(values)).toEqual({
+      weir_grpc_calls: 5,
+      weir_grpc_requests_in_flight: 4,
+      weir_grpc_outbox_bytes: 33,
+      weir_grpc_waiting_calls: 2,
+      weir_grpc_waiting_call_bytes: 11,
+      weir_http_waiting_requests: 3,
+      weir_http_body_bytes: 65536,
+      weir_http_body_bytes_limit: 2 ** 30,
+    });
+    expect(new Set(types.values())).toEqual(new Set(['gauge']));
+    http = { ...http, waitingRequests: 0 };
+    expect(parseExposition(await metrics.render()).values.get('weir_http_waiting_requests')).toBe(0);
   });
 
   it.runIf(process.platform === 'linux')('measure processors and memory', async () => {

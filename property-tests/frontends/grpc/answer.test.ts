@@ -6,6 +6,7 @@ import type { ParameterValue } from '../../../src/streams/inference/parameters.t
 import type { InferResponse } from '../../../src/streams/inference/response.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { decode, encode, type Fields, messageType } from '../../../test/frontends/grpc/support/client.ts';
+import { propertyParameters } from '../../parameters.ts';
 
 const unaryType = messageType('inference.ModelInferResponse');
 const streamType = messageType('inference.ModelStreamInferResponse');
@@ -71,7 +72,7 @@ describe('Answer', () => {
           decode(unaryType, encode(unaryType, fieldsOf(answer))),
         );
       }),
-      { numRuns: 1000 },
+      propertyParameters(),
     );
   });
 
@@ -83,6 +84,7 @@ describe('Answer', () => {
           decode(streamType, encode(streamType, { infer_response: fieldsOf(answer, more) })),
         );
       }),
+      propertyParameters(),
     );
   });
 
@@ -95,6 +97,7 @@ describe('Answer', () => {
         for (const { buffer } of answer.outputs.values()) buffer.fill(0xee);
         expect(written(kept)).toEqual(expected);
       }),
+      propertyParameters(),
     );
   });
 });
@@ -121,6 +124,7 @@ describe('errors in a stream', () => {
           ),
         );
       }),
+      propertyParameters(),
     );
   });
 });

@@ -6,7 +6,8 @@ import type { InferResponse } from '../../../src/streams/inference/response.ts';
 import { encode, messageType } from '../../../test/frontends/grpc/support/client.ts';
 import { counting, echo, echoing, HeldModel, TestDataPlane, variableSpec } from '../../../test/frontends/grpc/support/data-plane.ts';
 import { type RawCall, RawClient } from '../../../test/frontends/grpc/support/raw-client.ts';
-import { type Serving, serve } from '../../../test/frontends/grpc/support/serving.ts';
+import { noCounts, type Serving, serve } from '../../../test/frontends/grpc/support/serving.ts';
+import { propertyParameters } from '../../parameters.ts';
 
 const held = new HeldModel();
 let dataPlane: TestDataPlane;
@@ -74,7 +75,7 @@ const start = (client: RawClient, { path, models, halfCloses }: Plan): RawCall =
 
 const expectNothingLeft = async (): Promise<void> => {
   while (serving.server.counters().calls > 0) await afterTurns(1);
-  expect(serving.server.counters()).toEqual({ calls: 0, requestsInFlight: 0, outboxBytes: 0 });
+  expect(serving.server.counters()).toEqual(noCounts);
   expect(dataPlane.running).toBe(0);
   expect(held.held).toEqual([]);
 };
@@ -96,7 +97,7 @@ describe('cancelling at any moment leaves nothing behind', () => {
       await expectNothingLeft();
       client.cut();
     });
-    await fc.assert(runs, { numRuns: 40 });
+    await fc.assert(runs, propertyParameters(0.04));
   });
 
   it('of whole connections', async () => {
@@ -108,6 +109,6 @@ describe('cancelling at any moment leaves nothing behind', () => {
       await Promise.all(calls.map(({ closed }) => closed));
       await expectNothingLeft();
     });
-    await fc.assert(runs, { numRuns: 25 });
+    await fc.assert(runs, propertyParameters(0.025));
   });
 });

@@ -7,6 +7,7 @@ import { StringTable } from '../../../src/frontends/grpc/wire/string-table.ts';
 import { MalformedMessage } from '../../../src/frontends/grpc/wire/wire-reader.ts';
 import type { ParameterValue } from '../../../src/streams/inference/parameters.ts';
 import { messageType } from '../../../test/frontends/grpc/support/client.ts';
+import { propertyParameters } from '../../parameters.ts';
 import { damaged, requestBytes } from './wire-bytes.ts';
 
 const type = messageType('inference.ModelInferRequest');
@@ -134,6 +135,16 @@ const check = (bytes: Buffer): void => {
   expect(comparable(read, odd)).toEqual(comparable(theirs(bytes), odd));
 };
 
+/** Numbers may have bits past the 64th: they are dropped here, as in protobuf's C++, where protobufjs takes a bool for true that has no others. */
+const hasSurplusBits = (bytes: Buffer): boolean => {
+  let length = 0;
+  for (const byte of bytes) {
+    if (length >= 9 && byte > 1 && byte < 0x80) return true;
+    length = byte < 0x80 ? 0 : length + 1;
+  }
+  return false;
+};
+
 const tryRead = <T>(read: (bytes: Buffer) => T, bytes: Buffer): T | undefined => {
   try {
     return read(bytes);
@@ -145,7 +156,7 @@ const tryRead = <T>(read: (bytes: Buffer) => T, bytes: Buffer): T | undefined =>
 describe('readInferRequest', () => {
   // Kills: dropping `end` of an inner message, replacing instead of joining split contents, 32-bit shapes, keys that replace before the value.
   it('reads what protobufjs reads, whatever the order, packing, splitting and unknown fields', () => {
-    fc.assert(fc.property(requestBytes, check), { numRuns: 1000 });
+    fc.assert(fc.property(requestBytes, check), propertyParameters());
   });
 
   // Kills: a length that is not checked against the outer message, a varint read past the end.
@@ -161,9 +172,9 @@ describe('readInferRequest', () => {
           if (!isStricter) expect(tryRead(theirs, bytes), String(error)).toBeUndefined();
           return;
         }
-        check(bytes);
+        if (!hasSurplusBits(bytes)) check(bytes);
       }),
-      { numRuns: 2000 },
+      propertyParameters(2),
     );
   });
 
@@ -176,7 +187,7 @@ describe('readInferRequest', () => {
           expect(error).toBeInstanceOf(MalformedMessage);
         }
       }),
-      { numRuns: 2000 },
+      propertyParameters(2),
     );
   });
 });

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatInto } from '../../../src/streams/tensors/concat.ts';
-import { isDatatype } from '../../../src/streams/tensors/datatype.ts';
 import { bf16ToNumber, fp16ToNumber, numberToBf16, numberToFp16 } from '../../../src/streams/tensors/half.ts';
 import { jsonValuesByteSize, readJsonValues, writeJsonValues } from '../../../src/streams/tensors/json-values.ts';
-import { elementCount, isCountable } from '../../../src/streams/tensors/shape.ts';
+import { elementCount } from '../../../src/streams/tensors/shape.ts';
 import { splitRows } from '../../../src/streams/tensors/split.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { tensorFromData } from '../../../src/streams/tensors/tensor-from-data.ts';
 import { type TensorValue, tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
 import { tensorStrings, tensorValues } from '../../../src/streams/tensors/tensor-values.ts';
-import { anyDatatype, anyShape, anyTensor, datatypes, tensorOf } from '../../arbitraries/tensors.ts';
+import { anyDatatype, anyShape, anyTensor, tensorOf } from '../../arbitraries/tensors.ts';
+import { propertyParameters } from '../../parameters.ts';
 
 /** Buffers and Uint8Arrays alike. */
 const listOf = (values: ReturnType<typeof tensorValues>): unknown[] =>
@@ -33,6 +33,7 @@ describe('every datatype', () => {
         const [, cut] = splitRows(flat, [first, length]);
         expect(bytesOf(slice)).toEqual(cut === undefined ? [] : bytesOf(cut));
       }),
+      propertyParameters(),
     );
   });
 
@@ -49,6 +50,7 @@ describe('every datatype', () => {
         expect(listOf(tensorValues(back))).toEqual(listOf(values));
         if (!datatype.includes('F')) expect(bytesOf(back)).toEqual(bytesOf(tensor));
       }),
+      propertyParameters(),
     );
   });
 
@@ -71,6 +73,7 @@ describe('every datatype', () => {
         expect(readJsonValues(datatype, values, count, into)).toBe(into.byteLength);
         expect(listOf(tensorValues(new Tensor(datatype, shape, into)))).toEqual(listOf(tensorValues(tensor)));
       }),
+      propertyParameters(),
     );
   });
 
@@ -90,6 +93,7 @@ describe('every datatype', () => {
         expect(concatInto(target, offset, pieces)).toBe(offset + tensor.byteLength);
         expect([...target]).toEqual([...Array(offset).fill(0x5a), ...bytesOf(tensor), 0x5a]);
       }),
+      propertyParameters(),
     );
   });
 });
@@ -123,11 +127,6 @@ describe('halves', () => {
     });
     expect(bf16Sides.indexOf(false)).toBe(-1);
   });
-});
-
-it('datatypes are all of them', () => {
-  expect(datatypes.every(isDatatype)).toBe(true);
-  expect(isCountable([2 ** 31, 2 ** 31])).toBe(false);
 });
 
 /** A parser for this test alone: integers past 2^53 as bigint, and the tokens that JSON does not have. */

@@ -1,7 +1,16 @@
 import { built, type Flag } from '../flag.ts';
 import { readInteger } from '../flag-values.ts';
+import { UsageError } from '../usage-error.ts';
 
 const group = 'WebSocket';
+
+/** As browsers write it: `scheme://host` with the port unless it is the scheme's own, nothing behind; `null` for a sandboxed page. */
+const originForm = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+)$/;
+
+const readOrigin = (value: string): string => {
+  if (originForm.test(value)) return value;
+  throw new UsageError(`--ws-allowed-origin option format is <scheme>://<host>[:<port>] or *. Got ${value}`);
+};
 
 export const webSocketFlags: readonly Flag[] = [
   built({
@@ -32,6 +41,17 @@ export const webSocketFlags: readonly Flag[] = [
     description: "Weir's own. Largest message, in bytes; --http-max-input-size unless given.",
     apply: (value, settings) => {
       settings.webSocket.maxMessageBytes = readInteger(value, { min: 1, max: 2 ** 31 - 1 });
+    },
+  }),
+  built({
+    name: 'ws-allowed-origin',
+    group,
+    argument: '<origin>',
+    default: '',
+    repeatable: true,
+    description: "Weir's own. An origin whose pages may connect, besides the server's own host: `https://app.example`; `*` for all.",
+    apply: (value, settings) => {
+      settings.webSocket.allowedOrigins.push(readOrigin(value));
     },
   }),
 ];

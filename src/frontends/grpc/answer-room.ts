@@ -16,6 +16,12 @@ export const answerRoomConfig: AnswerRoomConfig = {
   waitingBytes: 64 * 2 ** 20,
 };
 
+/** Calls that wait for room, and the bytes of their requests. */
+export interface RoomCounters {
+  readonly waitingCalls: number;
+  readonly waitingCallBytes: number;
+}
+
 /** A call that is about to ask a model. */
 export interface RoomEntry {
   readonly answers: ServedAnswers;
@@ -62,6 +68,16 @@ export class AnswerRoom {
 
   constructor(config: AnswerRoomConfig) {
     this.#config = config;
+  }
+
+  counters(): RoomCounters {
+    let waitingCalls = 0;
+    let waitingCallBytes = 0;
+    for (const { waiting, waitingBytes } of this.#connections.values()) {
+      waitingCalls += waiting.length;
+      waitingCallBytes += waitingBytes;
+    }
+    return { waitingCalls, waitingCallBytes };
   }
 
   /** Whoever enters leaves when its call is over. @throws InferError RESOURCE_EXHAUSTED when too many wait already */

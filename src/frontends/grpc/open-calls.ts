@@ -7,12 +7,11 @@ export interface OpenCall {
   shutDown(): void;
 }
 
-/** What the front end has to tell a gauge. */
-export interface GrpcCounters {
+export interface CallCounters {
   /** Calls in flight, of all kinds. */
   readonly calls: number;
   readonly requestsInFlight: number;
-  /** Answers that wait for slow readers of streams. */
+  /** Answers that wait for slow readers. */
   readonly outboxBytes: number;
 }
 
@@ -26,7 +25,7 @@ export class OpenCalls {
     return this.#isShuttingDown;
   }
 
-  counters(): GrpcCounters {
+  counters(): CallCounters {
     let requestsInFlight = 0;
     let outboxBytes = 0;
     for (const call of this.#calls) {

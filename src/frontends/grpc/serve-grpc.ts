@@ -1,16 +1,19 @@
+import type { Socket } from 'node:net';
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import type { Listening } from '../../streams/inference/front-end.ts';
 import { compileHeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import type { Log } from '../../streams/inference/log.ts';
+import type { RoomCounters } from './answer-room.ts';
 import { InferService } from './infer-service.ts';
 import { type Listener, listen } from './listen.ts';
 import { healthService, inferenceService } from './messages.ts';
-import { type GrpcCounters, OpenCalls } from './open-calls.ts';
+import { type CallCounters, OpenCalls } from './open-calls.ts';
 import { largestMessage } from './render-response.ts';
 import { grpcRoutes } from './routes.ts';
 import { streamMarks } from './stream-marks.ts';
 import { passThroughDefinition, serveCalls } from './transport.ts';
+import { WideWindows } from './wide-windows.ts';
 
 export interface GrpcConfig {
   readonly address: string;
@@ -28,6 +31,9 @@ export interface GrpcConfig {
   readonly maxConnectionAgeGraceMs: number;
   readonly log: Log;
 }
+
+/** What the front end has to tell a gauge. */
+export type GrpcCounters = CallCounters & RoomCounters;
 
 export interface GrpcListening extends Listening {
   counters(): GrpcCounters;
@@ -73,11 +79,16 @@ export const serveGrpc = async (dataPlane: DataPlane, config: GrpcConfig): Promi
   // Sockets are ours, so that the port is shared or not as we say, and none is left at the end.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const { address, port, reusePort } = config;
-  const listener = await listen({ address, port, reusePort, onConnection: (socket) => connections.injectConnection(socket) });
+  const windows = new WideWindows();
+  const onConnection = (socket: Socket): void => {
+    windows.add(socket);
+    connections.injectConnection(socket);
+  };
+  const listener = await listen({ address, port, reusePort, onConnection });
   return {
     address,
     port: listener.port,
-    counters: () => calls.counters(),
+    counters: () => ({ ...calls.counters(), ...service.room.counters() }),
     close: (deadline) => close(server, listener, calls, deadline),
   };
 };

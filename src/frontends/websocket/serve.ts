@@ -20,7 +20,7 @@ export interface WebSocketOptions {
   readonly pingIntervalMs?: number | undefined;
   /** `--ws-max-message-bytes`; also what one tensor written as JSON may take. */
   readonly maxMessageBytes?: number | undefined;
-  /** Origins besides the server's own whose pages may connect; `*` for all. */
+  /** `--ws-allowed-origin`: origins besides the server's own whose pages may connect; `*` for all. */
   readonly allowedOrigins?: readonly string[] | undefined;
   /** One more is closed with 1013. */
   readonly maxConnections?: number | undefined;

@@ -1,19 +1,22 @@
 /** The tensor element types of the KServe v2 protocol, by their names on the wire. */
-export type Datatype =
-  | 'BOOL'
-  | 'UINT8'
-  | 'UINT16'
-  | 'UINT32'
-  | 'UINT64'
-  | 'INT8'
-  | 'INT16'
-  | 'INT32'
-  | 'INT64'
-  | 'FP16'
-  | 'FP32'
-  | 'FP64'
-  | 'BYTES'
-  | 'BF16';
+export const datatypes = [
+  'BOOL',
+  'UINT8',
+  'UINT16',
+  'UINT32',
+  'UINT64',
+  'INT8',
+  'INT16',
+  'INT32',
+  'INT64',
+  'FP16',
+  'FP32',
+  'FP64',
+  'BYTES',
+  'BF16',
+] as const;
+
+export type Datatype = (typeof datatypes)[number];
 
 const byteSizes: Readonly<Record<Datatype, number>> = {
   BOOL: 1,

@@ -19,10 +19,12 @@ describe('AnswerRoom', () => {
     const calls = new Calls();
     const first = calls.enter('a', 5000);
     const second = calls.enter('b', 600);
-    calls.enter('c', 10);
+    calls.enter('c', 10, { requestBytes: 7 });
     expect(calls.admitted).toEqual(['a']);
+    expect(calls.room.counters()).toEqual({ waitingCalls: 2, waitingCallBytes: 17 });
     calls.room.leave(first);
     expect(calls.admitted).toEqual(['a', 'b', 'c']);
+    expect(calls.room.counters()).toEqual({ waitingCalls: 0, waitingCallBytes: 0 });
     calls.room.leave(second);
   });
 
@@ -42,6 +44,7 @@ describe('AnswerRoom', () => {
     const second = calls.enter('b', 1000);
     calls.enter('c', 1000);
     calls.room.leave(second);
+    expect(calls.room.counters()).toEqual({ waitingCalls: 1, waitingCallBytes: 10 });
     calls.room.leave(first);
     expect(calls.admitted).toEqual(['a', 'c']);
   });

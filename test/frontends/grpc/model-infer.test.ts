@@ -5,7 +5,7 @@ import { InferError } from '../../../src/streams/inference/error.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { Fields } from './support/client.ts';
 import { counting, ErrorLog, echo, echoing, filling, HeldModel, TestDataPlane, variableSpec } from './support/data-plane.ts';
-import { type Serving, serve } from './support/serving.ts';
+import { noCounts, type Serving, serve } from './support/serving.ts';
 
 const held = new HeldModel();
 const log = new ErrorLog();
@@ -465,7 +465,7 @@ describe('a call', () => {
   });
 
   it('leaves nothing in flight', () => {
-    expect(serving.server.counters()).toEqual({ calls: 0, requestsInFlight: 0, outboxBytes: 0 });
+    expect(serving.server.counters()).toEqual(noCounts);
     expect(dataPlane.running).toBe(0);
   });
 });

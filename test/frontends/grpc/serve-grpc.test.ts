@@ -7,7 +7,7 @@ import { serveGrpc } from '../../../src/frontends/grpc/serve-grpc.ts';
 import { InferError } from '../../../src/streams/inference/error.ts';
 import { GrpcClient } from './support/client.ts';
 import { echoing, HeldModel, TestDataPlane, variableSpec } from './support/data-plane.ts';
-import { grpcConfig, type Serving, serve } from './support/serving.ts';
+import { grpcConfig, noCounts, type Serving, serve } from './support/serving.ts';
 
 const shuttingDown = {
   code: status.UNAVAILABLE,
@@ -127,7 +127,7 @@ describe('closing', () => {
     expect((await stream.ended).status.code).not.toBe(status.OK);
     await held.holds(0);
     expect(held.cancelled).toBe(2);
-    expect(server.counters()).toEqual({ calls: 0, requestsInFlight: 0, outboxBytes: 0 });
+    expect(server.counters()).toEqual(noCounts);
   });
 
   it('leaves no socket and no timer behind', async () => {

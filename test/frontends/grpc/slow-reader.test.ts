@@ -15,6 +15,7 @@ interface Report {
   readonly peakBytes: number;
   readonly outboxBytes: number;
   readonly requestsInFlight: number;
+  readonly waitingCalls: number;
 }
 
 class MemoryServer {
@@ -114,8 +115,9 @@ describe('a client that does not read', () => {
     client.close();
     expect(last.emitted - before.emitted).toBeLessThan(40);
     expect(last.peakBytes - before.peakBytes).toBeLessThan(64 * mebibyte);
+    expect(last.waitingCalls).toBeGreaterThan(200);
     const after = await started.until(({ outboxBytes }) => outboxBytes === 0);
-    expect(after.requestsInFlight).toBe(0);
+    expect(after).toMatchObject({ requestsInFlight: 0, waitingCalls: 0 });
   });
 
   it('gets RESOURCE_EXHAUSTED from a model that cannot wait', async () => {

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { serveHttp } from '../../../src/frontends/http/serve.ts';
 import { serveWebSocket } from '../../../src/frontends/websocket/serve.ts';
+import { makeLog } from '../../support/model.ts';
 import { connectClient, refusal } from './support/client.ts';
 import { identity } from './support/models.ts';
 import { scriptedDataPlane } from './support/scripted-data-plane.ts';
 
-const log = { error: () => {}, warning: () => {}, info: () => {}, verbose: () => {} };
+const log = makeLog();
 
 it('shares the port of the HTTP front end', async () => {
   const dataPlane = scriptedDataPlane({ identity });

@@ -4,21 +4,20 @@ import type { LoadReport, Repository, RepositoryConfig } from '../../../src/repo
 import { createRepository } from '../../../src/repository/repository.ts';
 import { machineScheduler } from '../../../src/streams/flow/clock.ts';
 import { createStatistics } from '../../../src/telemetry/statistics.ts';
-import type { LogLines } from './log-lines.ts';
-import { logLines } from './log-lines.ts';
+import { makeLog } from '../../support/model.ts';
 
 export interface OpenRepository {
   readonly repository: Repository;
   readonly report: LoadReport;
-  readonly log: LogLines;
+  readonly log: ReturnType<typeof makeLog>;
 }
 
 /** A repository with the defaults of the command line, not loaded yet. */
 export const newRepository = (
   paths: readonly string[],
   options: Partial<RepositoryConfig> = {},
-): { readonly repository: Repository; readonly log: LogLines } => {
-  const log = logLines();
+): { readonly repository: Repository; readonly log: ReturnType<typeof makeLog> } => {
+  const log = makeLog();
   const statistics = createStatistics();
   const repository = createRepository({
     paths,

@@ -6,9 +6,9 @@ import { prepareVersion } from '../../../src/repository/prepare-version.ts';
 import { readModel } from '../../../src/repository/read-model.ts';
 import type { Backend, ModelSignature, SignatureTensor } from '../../../src/streams/inference/backend.ts';
 import type { Datatype } from '../../../src/streams/tensors/datatype.ts';
+import { makeLog } from '../../support/model.ts';
 import type { Files } from './folders.ts';
 import { folderOf } from './folders.ts';
-import { logLines } from './log-lines.ts';
 
 /** A backend of ONNX files that all have these inputs and outputs. It opens nothing. */
 export const describedBackend = (signature: ModelSignature): Backend => ({
@@ -41,7 +41,7 @@ export const prepare = async (preparation: Preparation): Promise<PreparedVersion
   const { config, signature = batchable, autoComplete = true, gpus = [], files = { '1/model.onnx': '' }, name = 'm' } = preparation;
   const all = { ...files, ...(config === undefined ? {} : { 'config.pbtxt': config }) };
   const root = await folderOf(Object.fromEntries(Object.entries(all).map(([path, content]) => [`${name}/${path}`, content])));
-  const model = await readModel({ name, directory: join(root, name) }, { autoComplete, log: logLines() });
+  const model = await readModel({ name, directory: join(root, name) }, { autoComplete, log: makeLog() });
   return prepareVersion(model, model.versions.at(-1) ?? '', {
     backends: new Map([
       ['onnxruntime', describedBackend(signature)],

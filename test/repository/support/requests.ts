@@ -1,26 +1,15 @@
 import { firstValueFrom } from 'rxjs';
 import type { DataPlane } from '../../../src/streams/inference/data-plane.ts';
-import { noParameters } from '../../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { Shape } from '../../../src/streams/tensors/shape.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
+import { makeRequest } from '../../support/model.ts';
 
 export const fp32 = (shape: Shape, values: readonly number[]): Tensor =>
   new Tensor('FP32', shape, new Uint8Array(Float32Array.from(values).buffer));
 
-export const requestTo = (modelName: string, inputs: Readonly<Record<string, Tensor>>, modelVersion = ''): InferRequest => ({
-  modelName,
-  modelVersion,
-  id: '',
-  inputs: new Map(Object.entries(inputs)),
-  outputs: [],
-  parameters: noParameters,
-  sequenceId: 0n,
-  sequenceStart: false,
-  sequenceEnd: false,
-  priority: 0n,
-  timeoutMicroseconds: 0n,
-});
+export const requestTo = (modelName: string, inputs: Readonly<Record<string, Tensor>>, modelVersion = ''): InferRequest =>
+  makeRequest({ modelName, modelVersion, inputs: new Map(Object.entries(inputs)) });
 
 export interface Answered {
   readonly version: string;

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { explainSyntaxError } from '../../../../src/streams/inference/json/explain-syntax-error.ts';
 import { jsonText } from '../../../../src/streams/inference/json/json-text.ts';
 import { parseDocument } from '../../../../src/streams/inference/json/parse-document.ts';
+import { propertyParameters } from '../../../parameters.ts';
 
 const anyInteger = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n });
 
@@ -27,6 +28,7 @@ it('reads back every document that jsonText writes, large integers included', ()
       const text = jsonText(value);
       expect(parseDocument(Buffer.from(text)).root).toEqual(JSON.parse(text, (_key, read, context) => exactly(read, context.source)));
     }),
+    propertyParameters(0.3),
   );
 });
 
@@ -71,7 +73,7 @@ it('finds a fault in a text exactly when JSON.parse does', () => {
       if (isJson(candidate)) expect(problem === undefined || isStricter(problem.message)).toBe(true);
       else expect(problem).toBeDefined();
     }),
-    { numRuns: 1000 },
+    propertyParameters(),
   );
 });
 
@@ -89,5 +91,6 @@ it('reads bare tokens among numbers and strings', () => {
       const read = parseDocument(Buffer.from(`[${items.map(bareText).join(', ')}]`)).root;
       expect(read).toEqual(items);
     }),
+    propertyParameters(),
   );
 });

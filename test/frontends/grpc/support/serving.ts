@@ -1,4 +1,4 @@
-import { type GrpcConfig, type GrpcListening, serveGrpc } from '../../../../src/frontends/grpc/serve-grpc.ts';
+import { type GrpcConfig, type GrpcCounters, type GrpcListening, serveGrpc } from '../../../../src/frontends/grpc/serve-grpc.ts';
 import { GrpcClient } from './client.ts';
 import { ErrorLog, type TestDataPlane } from './data-plane.ts';
 
@@ -14,6 +14,9 @@ export const grpcConfig = (fields: Partial<GrpcConfig> = {}): GrpcConfig => ({
   log: new ErrorLog(),
   ...fields,
 });
+
+/** Of a server that has nothing to do. */
+export const noCounts: GrpcCounters = { calls: 0, requestsInFlight: 0, outboxBytes: 0, waitingCalls: 0, waitingCallBytes: 0 };
 
 /** A server and a client of it. */
 export interface Serving {

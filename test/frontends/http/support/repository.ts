@@ -1,9 +1,8 @@
+import { configTypeOf } from '../../../../src/repository/config/datatypes.ts';
 import type { DataPlane } from '../../../../src/streams/inference/data-plane.ts';
-import type { Datatype } from '../../../../src/streams/tensors/datatype.ts';
+import { type Datatype, datatypes } from '../../../../src/streams/tensors/datatype.ts';
 import { folderOf } from '../../../repository/support/folders.ts';
 import { openRepository } from '../../../repository/support/open-repository.ts';
-
-const configType = (datatype: Datatype): string => `TYPE_${datatype === 'BYTES' ? 'STRING' : datatype}`;
 
 interface IdentityModel {
   readonly datatype: Datatype;
@@ -18,32 +17,15 @@ const identityConfig = ({ datatype, dims, more = '', count = 1 }: IdentityModel)
   const tensors = (kind: string): string =>
     Array.from(
       { length: count },
-      (_, n) => `${kind.toLowerCase()} { name: "${kind}${n}" data_type: ${configType(datatype)} dims: [ ${dims} ] }`,
+      (_, n) => `${kind.toLowerCase()} { name: "${kind}${n}" data_type: ${configTypeOf(datatype)} dims: [ ${dims} ] }`,
     ).join('\n');
   return `backend: "identity"\n${tensors('INPUT')}\n${tensors('OUTPUT')}\n${more}\n`;
 };
 
-export const allDatatypes: readonly Datatype[] = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-];
-
 const delayed = 'parameters { key: "execute_delay_ms" value { string_value: "600000" } }';
 
 const configs: ReadonlyMap<string, string> = new Map([
-  ...allDatatypes.map((datatype) => [`identity_${datatype.toLowerCase()}`, identityConfig({ datatype, dims: '-1' })] as const),
+  ...datatypes.map((datatype) => [`identity_${datatype.toLowerCase()}`, identityConfig({ datatype, dims: '-1' })] as const),
   ['two', identityConfig({ datatype: 'INT32', dims: '4', count: 2, more: 'max_batch_size: 8' })],
   ['matrix', identityConfig({ datatype: 'FP32', dims: '-1, -1' })],
   ['string', identityConfig({ datatype: 'BYTES', dims: '1' })],

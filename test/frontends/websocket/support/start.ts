@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { WebSocketFrontEnd, WebSocketOptions } from '../../../../src/frontends/websocket/serve.ts';
 import { serveWebSocket } from '../../../../src/frontends/websocket/serve.ts';
 import type { Infer } from '../../../../src/streams/inference/infer.ts';
+import { makeLog } from '../../../support/model.ts';
 import { scriptedDataPlane } from './scripted-data-plane.ts';
 
 export interface TestServer {
@@ -27,13 +28,7 @@ export const startWebSocket = async (
   models: Readonly<Record<string, Infer>>,
   options: Omit<WebSocketOptions, 'log'> = {},
 ): Promise<TestServer> => {
-  const logged: string[] = [];
-  const log = {
-    error: (message: string) => logged.push(message),
-    warning: (message: string) => logged.push(message),
-    info: (message: string) => logged.push(message),
-    verbose: () => {},
-  };
+  const log = makeLog();
   const frontEnd = serveWebSocket(scriptedDataPlane(models), { ...options, log });
   const server = createServer();
   server.on('upgrade', (request, socket, head) => {
@@ -44,7 +39,9 @@ export const startWebSocket = async (
     origin: `ws://127.0.0.1:${port}`,
     port,
     frontEnd,
-    logged,
+    get logged() {
+      return log.lines.filter((line) => !line.startsWith('verbose'));
+    },
     stop: async () => {
       await frontEnd.close(AbortSignal.abort());
       server.closeAllConnections();

@@ -1,0 +1,14 @@
+import type { Protocol } from '../load/load.ts';
+import { serveGrpcEcho } from './grpc-echo.ts';
+import { serveHttpEcho } from './http-echo.ts';
+import { serveWebSocketEcho } from './websocket-echo.ts';
+
+// What the libraries cost alone: an echo for each protocol in one process, of which a load asks one at a time. Prints the ports as JSON.
+const grpc = await serveGrpcEcho();
+const ports: Readonly<Record<Protocol, number>> = {
+  'grpc-unary': grpc,
+  'grpc-stream': grpc,
+  websocket: await serveWebSocketEcho(),
+  http: await serveHttpEcho(),
+};
+console.log(JSON.stringify(ports));

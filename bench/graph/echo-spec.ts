@@ -1,0 +1,39 @@
+import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
+import { noParameters } from '../../src/streams/inference/parameters.ts';
+import type { InferRequest } from '../../src/streams/inference/request.ts';
+import { Tensor } from '../../src/streams/tensors/tensor.ts';
+
+const floats = 16;
+const tensor = { datatype: 'FP32', dims: [floats], reshape: undefined } as const;
+
+/** The identity model of the other benches, as the repository compiles it. */
+export const echoSpec: ModelSpec = {
+  name: 'identity',
+  version: '1',
+  platform: '',
+  backend: 'identity',
+  maxBatchSize: 64,
+  inputs: [{ name: 'INPUT0', optional: false, ...tensor }],
+  outputs: [{ name: 'OUTPUT0', labels: [], ...tensor }],
+  dynamicBatching: { preferredBatchSizes: [64], maxQueueDelayMs: 0 },
+  maxQueueSize: 16384,
+  instanceGroups: [{ name: 'identity_0', kind: 'CPU', count: 1, gpus: [] }],
+  decoupled: false,
+  parameters: new Map(),
+  graphLevel: 0,
+  config: {},
+};
+
+export const makeRequest = (id: string): InferRequest => ({
+  modelName: echoSpec.name,
+  modelVersion: '',
+  id,
+  inputs: new Map([['INPUT0', new Tensor('FP32', [1, floats], Buffer.alloc(4 * floats))]]),
+  outputs: [],
+  parameters: noParameters,
+  sequenceId: 0n,
+  sequenceStart: false,
+  sequenceEnd: false,
+  priority: 0n,
+  timeoutMicroseconds: 0n,
+});
