@@ -15,8 +15,17 @@ const elementBytes = (datatype: Datatype, count: number): fc.Arbitrary<Uint8Arra
     const element = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.string({ unit: 'binary', maxLength: 4 }));
     return fc.array(element, { minLength: count, maxLength: count }).map(encodeBytesElements);
   }
-  const size = count * elementByteSize(datatype);
-  return fc.uint8Array({ minLength: size, maxLength: size });
+  const size = elementByteSize(datatype);
+  const anyBits = fc.uint8Array({ minLength: count * size, maxLength: count * size });
+  return fc.oneof(anyBits, edges(count, size));
+};
+
+/** Elements at the edges of their datatype: zeros of both signs, smallest, largest, infinities, NaNs. */
+const edges = (count: number, size: number): fc.Arbitrary<Uint8Array> => {
+  const element = fc
+    .tuple(fc.constantFrom(0, 0xff), fc.constantFrom(0, 0x80, 0xff), fc.constantFrom(0, 0x80, 0x7f, 0xff))
+    .map(([low, middle, high]) => [...Array<number>(Math.max(0, size - 2)).fill(low), middle, high].slice(-size));
+  return fc.array(element, { minLength: count, maxLength: count }).map((elements) => Uint8Array.from(elements.flat()));
 };
 
 /** Any bits, at any offset of its buffer, which itself is the middle of a larger one, as Node's pooled Buffers are. */

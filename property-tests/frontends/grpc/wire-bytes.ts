@@ -116,12 +116,16 @@ export const requestBytes = messageOf(
   rangedOf(7, bytes),
 );
 
+/** A byte in place of another: any, or one nearby, which makes of a length the length of something else. */
+const change = fc.oneof(
+  fc.integer({ min: 0, max: 255 }).map((value) => () => value),
+  fc.constantFrom(-4, -1, 1, 4).map((step) => (before: number) => (before + step) & 0xff),
+);
+
 /** Cut off somewhere, or with some of its bytes changed. */
 export const damaged = (valid: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
-  fc
-    .tuple(valid, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 3 }), fc.nat(), fc.boolean())
-    .map(([bytes, changes, cut, isCut]) => {
-      const copy = Buffer.from(bytes);
-      for (const [at, value] of changes) if (copy.length > 0) copy[at % copy.length] = value;
-      return isCut && copy.length > 0 ? copy.subarray(0, cut % copy.length) : copy;
-    });
+  fc.tuple(valid, fc.array(fc.tuple(fc.nat(), change), { maxLength: 3 }), fc.nat(), fc.boolean()).map(([bytes, changes, cut, isCut]) => {
+    const copy = Buffer.from(bytes);
+    for (const [at, changed] of changes) if (copy.length > 0) copy[at % copy.length] = changed(copy[at % copy.length] ?? 0);
+    return isCut && copy.length > 0 ? copy.subarray(0, cut % copy.length) : copy;
+  });

@@ -2,7 +2,8 @@ import type { ZlibOptions } from 'node:zlib';
 import zlib from 'node:zlib';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 
-export type ContentCoding = 'identity' | 'gzip' | 'deflate';
+export type CompressedCoding = 'gzip' | 'deflate';
+export type ContentCoding = 'identity' | CompressedCoding;
 
 const isContentCoding = (name: string): name is ContentCoding => name === 'identity' || name === 'gzip' || name === 'deflate';
 
@@ -48,11 +49,11 @@ const weightOf = (parameters: readonly string[]): number => {
 
 type Transform = (bytes: Uint8Array, options: ZlibOptions, callback: (error: Error | null, result: Buffer) => void) => void;
 
-const decoders: Readonly<Record<Exclude<ContentCoding, 'identity'>, Transform>> = { gzip: zlib.gunzip, deflate: zlib.inflate };
-const encoders: Readonly<Record<Exclude<ContentCoding, 'identity'>, Transform>> = { gzip: zlib.gzip, deflate: zlib.deflate };
+const decoders: Readonly<Record<CompressedCoding, Transform>> = { gzip: zlib.gunzip, deflate: zlib.inflate };
+const encoders: Readonly<Record<CompressedCoding, Transform>> = { gzip: zlib.gzip, deflate: zlib.deflate };
 
 /** Decompresses off the event loop. Rejects with INVALID_ARGUMENT for bytes that are not so compressed, or decompress to more than `maxBytes`. */
-export const decompress = async (bytes: Uint8Array, coding: Exclude<ContentCoding, 'identity'>, maxBytes: number): Promise<Buffer> => {
+export const decompress = async (bytes: Uint8Array, coding: CompressedCoding, maxBytes: number): Promise<Buffer> => {
   try {
     return await transform(decoders[coding], bytes, { maxOutputLength: maxBytes });
   } catch (error) {
@@ -67,8 +68,7 @@ export const decompress = async (bytes: Uint8Array, coding: Exclude<ContentCodin
 };
 
 /** Compresses off the event loop. */
-export const compress = (bytes: Uint8Array, coding: Exclude<ContentCoding, 'identity'>): Promise<Buffer> =>
-  transform(encoders[coding], bytes, {});
+export const compress = (bytes: Uint8Array, coding: CompressedCoding): Promise<Buffer> => transform(encoders[coding], bytes, {});
 
 const transform = (run: Transform, bytes: Uint8Array, options: ZlibOptions): Promise<Buffer> =>
   new Promise((resolve, reject) => run(bytes, options, (error, result) => (error === null ? resolve(result) : reject(error))));

@@ -3,6 +3,7 @@ import type { Observer, Subscription } from 'rxjs';
 import type { DataPlane, ServedModel } from '../../streams/inference/data-plane.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import { forwardHeaders, type HeaderPattern } from '../../streams/inference/header-forwarding.ts';
+import type { KnownHeads } from '../../streams/inference/json/known-heads.ts';
 import type { Rendering } from '../../streams/inference/json/rendering.ts';
 import { allBinary } from '../../streams/inference/json/rendering.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
@@ -15,7 +16,7 @@ import type { BodyLimits } from './parse-request.ts';
 import { parseRequest } from './parse-request.ts';
 import type { Body, BodyLimit } from './read-body.ts';
 import { isTooManyChunks, readBody } from './read-body.ts';
-import { type RenderedAnswer, renderAnswer, sendAnswer, sendError } from './render-response.ts';
+import { type RenderedAnswer, renderAnswer, sendAnswer, sendCompressed, sendError } from './render-response.ts';
 
 /** What the infer requests of one server share. */
 export interface InferContext {
@@ -23,6 +24,7 @@ export interface InferContext {
   readonly limits: BodyLimits;
   readonly memory: BodyMemory;
   readonly isForwarded: HeaderPattern | undefined;
+  readonly heads: KnownHeads;
 }
 
 /**
@@ -64,7 +66,7 @@ export class InferExchange implements Observer<InferResponse> {
   }
 
   async #read(served: ServedModel, modelVersion: string): Promise<InferRequest> {
-    const { limits, memory, isForwarded } = this.#context;
+    const { limits, memory, isForwarded, heads } = this.#context;
     const { headers, rawHeaders } = this.#message;
     const coding = requestCoding(headers['content-encoding']);
     const headerLength = parseHeaderLength(headers[headerLengthHeader]);
@@ -74,7 +76,7 @@ export class InferExchange implements Observer<InferResponse> {
       const plain = await decompress(body.buffer.subarray(0, body.length), coding, limits.maxInputBytes);
       body = { buffer: plain, length: plain.byteLength, isPooled: false };
     }
-    const { request, rendering } = parseRequest(body, { served, modelVersion, headerLength, limits });
+    const { request, rendering } = parseRequest(body, { served, modelVersion, headerLength, limits, heads });
     this.#rendering = rendering;
     if (isForwarded === undefined) return request;
     return { ...request, parameters: forwardHeaders(isForwarded, headerPairs(rawHeaders), request.parameters) };
@@ -105,7 +107,8 @@ export class InferExchange implements Observer<InferResponse> {
 
   #send(answer: RenderedAnswer): void {
     const coding = responseCoding(this.#message.headers['accept-encoding']);
-    sendAnswer(this.#response, answer, coding).catch((error: unknown) => this.#fail(error));
+    if (coding === 'identity') sendAnswer(this.#response, answer);
+    else sendCompressed(this.#response, answer, coding).catch((error: unknown) => this.#fail(error));
   }
 
   #fail(error: unknown): void {

@@ -1,7 +1,6 @@
 import type { ServedModel } from '../../streams/inference/data-plane.ts';
 import { InferError } from '../../streams/inference/error.ts';
-import { parseDocument } from '../../streams/inference/json/parse-document.ts';
-import { readRequest } from '../../streams/inference/json/read-request.ts';
+import type { KnownHeads } from '../../streams/inference/json/known-heads.ts';
 import type { Rendering } from '../../streams/inference/json/rendering.ts';
 import { allBinary } from '../../streams/inference/json/rendering.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
@@ -68,10 +67,11 @@ interface BodyFraming {
   /** Undefined when the client gave none: the whole body is JSON, or there is no body. */
   readonly headerLength: number | undefined;
   readonly limits: BodyLimits;
+  readonly heads: KnownHeads;
 }
 
 /** @throws InferError */
-export const parseRequest = (body: Body, { served, modelVersion, headerLength, limits }: BodyFraming): ParsedRequest => {
+export const parseRequest = (body: Body, { served, modelVersion, headerLength, limits, heads }: BodyFraming): ParsedRequest => {
   const jsonLength = headerLength ?? body.length;
   checkHeaderLength(jsonLength, body.length);
   if (jsonLength === 0) {
@@ -79,7 +79,7 @@ export const parseRequest = (body: Body, { served, modelVersion, headerLength, l
     return { request: rawRequest(served.spec, modelVersion, body), rendering: allBinary };
   }
   if (jsonLength > limits.json.bytes) throw limits.json.refuse(jsonLength);
-  return readRequest(parseDocument(body.buffer, 0, jsonLength), {
+  return heads.read(body.buffer, {
     spec: served.spec,
     modelVersion,
     tail: { buffer: body.buffer, start: jsonLength, end: body.length },

@@ -5,7 +5,7 @@ import { writeResponse } from '../../streams/inference/json/write-response.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { acceptedCodings, type ContentCoding, compress, UnsupportedCoding } from './content-coding.ts';
+import { acceptedCodings, type CompressedCoding, compress, UnsupportedCoding } from './content-coding.ts';
 import { httpStatus } from './status.ts';
 
 /** An infer answer as bytes of its own. */
@@ -39,26 +39,38 @@ const copyTensor = ({ buffer, start, end }: Tensor, into: Buffer, at: number): n
   return end - start;
 };
 
-const encodingHeaders: Readonly<Record<ContentCoding, readonly string[]>> = {
-  identity: [],
-  gzip: ['Content-Encoding', 'gzip'],
-  deflate: ['Content-Encoding', 'deflate'],
-};
+/** Bodies up to this size leave in one piece with the head; a larger one by reference, behind it. */
+const largestJoined = 4096;
+
+const bodyHeaders = (headerLength: number | undefined, length: number): string[] =>
+  headerLength === undefined
+    ? ['Content-Type', 'application/json', 'Content-Length', String(length)]
+    : [
+        'Content-Type',
+        'application/octet-stream',
+        'Inference-Header-Content-Length',
+        String(headerLength),
+        'Content-Length',
+        String(length),
+      ];
 
 /** Head and body leave in one write. */
-export const sendAnswer = async (response: ServerResponse, answer: RenderedAnswer, coding: ContentCoding): Promise<void> => {
-  let body = answer.length === answer.buffer.byteLength ? answer.buffer : answer.buffer.subarray(0, answer.length);
-  if (coding !== 'identity') {
-    body = await compress(body, coding);
-    if (response.destroyed) return;
-  }
-  const { headerLength } = answer;
-  const headers =
-    headerLength === undefined
-      ? ['Content-Type', 'application/json']
-      : ['Content-Type', 'application/octet-stream', 'Inference-Header-Content-Length', String(headerLength)];
-  headers.push('Content-Length', String(body.byteLength), ...encodingHeaders[coding]);
-  response.writeHead(200, headers);
+export const sendAnswer = (response: ServerResponse, { buffer, length, headerLength }: RenderedAnswer): void => {
+  response.writeHead(200, bodyHeaders(headerLength, length));
+  // Node puts a string behind the head before it writes; a buffer is a write of its own. Latin-1 keeps the bytes.
+  if (length <= largestJoined) response.end(buffer.toString('latin1', 0, length), 'latin1');
+  else response.end(length === buffer.byteLength ? buffer : buffer.subarray(0, length));
+};
+
+/** `sendAnswer` in a coding that the client takes. */
+export const sendCompressed = async (
+  response: ServerResponse,
+  { buffer, length, headerLength }: RenderedAnswer,
+  coding: CompressedCoding,
+): Promise<void> => {
+  const body = await compress(buffer.subarray(0, length), coding);
+  if (response.destroyed) return;
+  response.writeHead(200, [...bodyHeaders(headerLength, body.byteLength), 'Content-Encoding', coding]);
   response.end(body);
 };
 

@@ -6,6 +6,7 @@ import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { Listening } from '../../streams/inference/front-end.ts';
 import { compileHeaderPattern } from '../../streams/inference/header-forwarding.ts';
+import { KnownHeads } from '../../streams/inference/json/known-heads.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import { BodyMemory } from './body-memory.ts';
 import { Connections } from './connections.ts';
@@ -73,7 +74,7 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   metadataRoutes(app, dataPlane);
   statisticsRoutes(app, dataPlane);
   repositoryRoutes(app, { dataPlane, limit: limits.json, memory });
-  inferRoutes(app, { dataPlane, limits, memory, isForwarded });
+  inferRoutes(app, { dataPlane, limits, memory, isForwarded, heads: new KnownHeads() });
   missingRoutes(app);
   await app.ready();
   if (config.onUpgrade !== undefined) server.on('upgrade', upgradeWith(config.onUpgrade, connections));

@@ -25,7 +25,7 @@ export interface ReadRequestOptions {
   readonly maxInputBytes: number;
 }
 
-interface ReadRequest {
+export interface ReadRequest {
   readonly request: InferRequest;
   readonly rendering: Rendering;
 }
