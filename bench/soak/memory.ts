@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { median } from '../measure/median.ts';
 
-/** Resident memory of a process. */
-export const residentMiB = (pid: number): number => {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(found?.[1] ?? Number.NaN) / 1024;
+/** Resident memory of a process; undefined for one that is gone. */
+export const residentMiB = (pid: number): number | undefined => {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return found === null ? undefined : Number(found[1]) / 1024;
+  } catch {
+    return undefined;
+  }
 };
 
 /** Sockets that a process has, those that listen included. */

@@ -49,7 +49,10 @@ const loadsOf = (server: RunningWeir, durationMs: number): readonly Load[] =>
 
 const sampleMemory = async (pid: number, samples: number[], everyMs: number, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
-    samples.push(residentMiB(pid));
+    const now = residentMiB(pid);
+    // A server that died is told of by whoever asks it something.
+    if (now === undefined) return;
+    samples.push(now);
     await sleep(everyMs, undefined, { signal }).catch(() => {});
   }
 };
@@ -79,7 +82,10 @@ export const runSoak = async (server: RunningWeir, { durationMs, sampleMs }: Soa
     askProcess<readonly VisitorCount[]>(join(import.meta.dirname, 'visitors-main.ts'), run, undefined),
   ]).finally(() => over.abort());
   await sampling;
-  const { left, samples: metrics } = await settled(server, socketsBefore);
+  const { left, samples: metrics } = await settled(server, socketsBefore).catch((error: unknown) => ({
+    left: [`the server does not answer any more: ${error}`],
+    samples: [],
+  }));
   const beganMs = performance.now();
   const exitCode = await server.stop();
   return {

@@ -17,6 +17,7 @@ const anyInput = fc.record({
   // What the request says of it, close enough to be right about half of the time.
   isGiven: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
   given: fc.oneof({ weight: 12, arbitrary: fc.constant(undefined) }, anyDatatype),
+  moreRows: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constantFrom(-1, 1)),
   fit: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, shape),
   spareBytes: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constant(1)),
 });
@@ -25,9 +26,9 @@ const anyModel = fc.record({ maxBatchSize: fc.nat(3), rows: fc.nat(3), inputs: f
 
 /** A model, and of each of its inputs the tensor that is given. */
 const anyCase = anyModel.chain(({ maxBatchSize, rows, inputs }) => {
-  const batch = maxBatchSize > 0 ? [rows] : [];
-  const given = inputs.map(({ datatype, dims, given, fit }) =>
-    tensorOf(given ?? datatype, fit ?? [...batch, ...dims.map((dim) => (dim === -1 ? 2 : dim))]),
+  const batch = (more: number) => (maxBatchSize > 0 ? [Math.max(0, rows + more)] : []);
+  const given = inputs.map(({ datatype, dims, given, fit, moreRows }) =>
+    tensorOf(given ?? datatype, fit ?? [...batch(moreRows), ...dims.map((dim) => (dim === -1 ? 2 : dim))]),
   );
   return fc.record({ maxBatchSize: fc.constant(maxBatchSize), inputs: fc.constant(inputs), given: fc.tuple(...given) });
 });

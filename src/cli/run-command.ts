@@ -1,4 +1,5 @@
 import { packageVersion } from '../server/package-version.ts';
+import { useEngineFlags } from './engine-flags.ts';
 import { leaveProcess } from './leave-process.ts';
 import { type CommandLine, parseCommandLine } from './parse-command-line.ts';
 import { renderHelp } from './render-help.ts';
@@ -26,6 +27,7 @@ export const runCommand = async (args: readonly string[]): Promise<void> => {
     process.stdout.write(commandLine.action === 'help' ? renderHelp() : `weir ${packageVersion}\n`);
     return;
   }
+  useEngineFlags();
   // Only now, since a server is much more to load than a text.
   const { serve } = await import('./serve.ts');
   leaveProcess(await serve(commandLine.settings, commandLine.warnings));

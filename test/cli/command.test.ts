@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GrpcClient } from '../frontends/grpc/support/client.ts';
+import { connectClient } from '../frontends/websocket/support/client.ts';
 import { identityConfig, type ModelRepository, modelRepository } from '../server/support/model-repository.ts';
 import { slow, writeModel } from '../support/onnx-models.ts';
 import { anyPorts, WeirProcess } from './weir-process.ts';
@@ -78,17 +80,32 @@ describe('start', () => {
     expect(weir.out).not.toMatch(/Started (GRPC|Metrics)/);
   });
 
-  it('says which port is taken, in one line, and stops what had started', async () => {
+  it.each([
+    ['--grpc-port', 'GRPC', 0],
+    ['--http-port', 'HTTP', 1],
+    ['--metrics-port', 'Metrics', 2],
+  ])('says that the port of %s is taken, in one line, and stops what had started', async (flag, service, startedBefore) => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const bound = other.address();
     const port = typeof bound === 'object' ? bound?.port : undefined;
-    await using weir = serve(`--http-port=${port}`);
+    await using weir = serve(`${flag}=${port}`);
     expect(await weir.ended()).toBe(1);
     other.close();
-    expect(weir.err).toMatch(/^E[^\n]+"failed to start HTTP service: Unavailable - Socket '127\.0\.0\.1:\d+' already in use "\n$/);
-    expect(weir.out).toContain('Started GRPCInferenceService');
+    const line = `"failed to start ${service} service: Unavailable - Socket '127.0.0.1:${port}' already in use "`;
+    expect(weir.err).toMatch(/^E[^\n]+\n$/);
+    expect(weir.err).toContain(line);
+    expect(weir.out.match(/Started /g) ?? []).toHaveLength(startedBefore);
     expect(weir.out).toContain("successfully unloaded 'echo' version 1");
+  });
+
+  it('does not share the port of another server', async () => {
+    await using first = serve();
+    const url = await first.url();
+    await using second = serve(`--http-port=${new URL(url).port}`);
+    expect(await second.ended()).toBe(1);
+    expect(second.err).toMatch(/^E[^\n]+"failed to start HTTP service: Unavailable - Socket '127\.0\.0\.1:\d+' already in use "\n$/);
+    expect((await infer(url, 'echo')).status).toBe(200);
   });
 });
 
@@ -146,6 +163,28 @@ describe('a signal', () => {
     expect(weir.out).toMatch(/Timeout 30: Found 1 model versions that have in-flight inferences/);
   });
 
+  it('lets streams answer what they have begun, then ends them', async () => {
+    await using weir = serve();
+    const url = await weir.url();
+    const [, grpcPort] = await weir.says(/Started GRPCInferenceService at \S+:(\d+)"/);
+    const grpc = new GrpcClient(Number(grpcPort));
+    const webSocket = await connectClient(`${url.replace('http', 'ws')}/v2/stream`);
+    const stream = grpc.stream();
+    const input = { name: 'INPUT0', datatype: 'FP32', shape: [1, 2] };
+    stream.send({ model_name: 'slow', id: 'g', inputs: [{ ...input, contents: { fp32_contents: [1.5, 2.5] } }] });
+    webSocket.send({ model_name: 'slow', id: 'w', inputs: [{ ...input, data: [3.5, 4.5] }] });
+    await scraped(weir, /^weir_grpc_requests_in_flight 1$[^]*^weir_websocket_requests_in_flight 1$/m);
+    weir.signal('SIGTERM');
+    expect((await webSocket.receive()).json).toMatchObject({ id: 'w', outputs: [{ data: [3.5, 4.5] }] });
+    expect(await webSocket.closed).toBe(1001);
+    const { messages, status } = await stream.ended;
+    expect(messages).toMatchObject([{ error_message: '', infer_response: { id: 'g', model_name: 'slow' } }]);
+    expect(status.details).toBe('GRPC server is shutting down and has stopped accepting new requests.');
+    grpc.close();
+    expect(await weir.ended()).toBe(0);
+    expect(weir.err).toBe('');
+  });
+
   it('ends the process with status 1 when work does not end in time', async () => {
     await using weir = serve('--exit-timeout-secs=1');
     const url = await weir.url();
@@ -182,10 +221,13 @@ describe('a signal', () => {
   });
 });
 
-/** Resolves once some instance runs a batch. */
-const busy = async (weir: WeirProcess): Promise<void> => {
+/** Resolves once the text of a scrape is so. */
+const scraped = async (weir: WeirProcess, pattern: RegExp): Promise<void> => {
   const [, port] = await weir.says(/Started Metrics Service at \S+:(\d+)"/);
   await expect
     .poll(async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text(), { interval: 10, timeout: 20_000 })
-    .toMatch(/^weir_model_instances\{.*state="busy".*\} [1-9]/m);
+    .toMatch(pattern);
 };
+
+/** Resolves once some instance runs a batch. */
+const busy = (weir: WeirProcess): Promise<void> => scraped(weir, /^weir_model_instances\{.*state="busy".*\} [1-9]/m);

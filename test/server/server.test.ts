@@ -128,6 +128,7 @@ describe('looking', () => {
     expect(server.model('echo').isReady()).toBe(true);
     expect(server.model('nobody').isReady()).toBe(false);
     expect((await server.statistics()).map(({ name }) => name)).toEqual(['echo', 'slow', 'text']);
+    expect(await server.metrics()).toMatch(/^nv_model_load_duration_secs\{model="echo",version="1"\} \d/m);
     expect(await server.metrics()).toContain('weir_model_queue_limit{model="echo",stage="queue",version="1"} 16384');
   });
 

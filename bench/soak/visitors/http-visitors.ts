@@ -21,13 +21,14 @@ const ask = async (port: number, path: string, body: string | Buffer, headers: R
   return { status: answer.statusCode, body: await text(answer) };
 };
 
-const smallJson = (model: string): string =>
-  JSON.stringify({ inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 16], data: Array.from({ length: 16 }, (_, index) => index) }] });
+const smallJson = JSON.stringify({
+  inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 16], data: Array.from({ length: 16 }, (_, index) => index) }],
+});
 
 const good: Visitor = {
   name: 'an HTTP connection that comes and goes',
   visit: async ({ httpPort }) => {
-    const { status, body } = await ask(httpPort, inferPath('small'), smallJson('small'));
+    const { status, body } = await ask(httpPort, inferPath('small'), smallJson);
     expectSame('status', 200, status);
     expectSame('last value', 15, JSON.parse(body).outputs[0].data[15]);
   },
@@ -61,13 +62,14 @@ const leaving = (name: string, path: string, send: (asked: ClientRequest) => voi
   name,
   visit: async ({ httpPort }) => {
     const asked = begin(httpPort, path, options);
+    // Destroying it is an error too, and so is what the server does about it.
     asked.on('error', () => {});
     asked.on('response', (answer) => answer.on('error', () => {}).resume());
+    const closed = new Promise((resolve) => asked.once('close', resolve));
     send(asked);
-    await once(asked, 'socket');
     await sleep(someMs());
     asked.destroy();
-    if (!asked.closed) await once(asked, 'close');
+    await closed;
   },
 });
 
@@ -78,12 +80,12 @@ const half = Buffer.alloc(largeBytes / 2);
 export const httpVisitors: readonly Visitor[] = [
   good,
   information,
-  bad('no JSON', 400, inferPath('small'), '{"inputs": ['),
-  bad('an unknown model', 404, inferPath('nobody'), smallJson('nobody')),
+  bad('no JSON', 500, inferPath('small'), '{"inputs": ['),
+  bad('an unknown model', 404, inferPath('nobody'), smallJson),
   bad('fewer bytes than announced', 400, inferPath('large'), Buffer.concat([largeHead, half]), {
     'Inference-Header-Content-Length': largeHead.length,
   }),
-  leaving('an HTTP client that leaves while it waits', inferPath('slow'), (asked) => asked.end(smallJson('slow'))),
+  leaving('an HTTP client that leaves while it waits', inferPath('slow'), (asked) => asked.end(smallJson)),
   leaving(
     'an HTTP client that leaves while it sends 8 MiB',
     inferPath('large'),

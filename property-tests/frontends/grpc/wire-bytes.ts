@@ -119,7 +119,7 @@ export const requestBytes = messageOf(
 /** A byte in place of another: any, or one nearby, which makes of a length the length of something else. */
 const change = fc.oneof(
   fc.integer({ min: 0, max: 255 }).map((value) => () => value),
-  fc.constantFrom(-4, -1, 1, 4).map((step) => (before: number) => (before + step) & 0xff),
+  fc.constantFrom(-8, -4, -2, -1, 1, 2, 4, 8).map((step) => (before: number) => (before + step) & 0xff),
 );
 
 /** Cut off somewhere, or with some of its bytes changed. */

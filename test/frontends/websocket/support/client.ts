@@ -6,8 +6,17 @@ import { WebSocket } from 'ws';
 interface MessageDocument {
   readonly id: string;
   readonly error?: string;
+  readonly code?: string;
   readonly parameters: { readonly triton_final_response: boolean };
-  readonly outputs: readonly { readonly data: readonly number[] }[];
+  readonly outputs: readonly OutputDocument[];
+}
+
+interface OutputDocument {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly data: readonly number[];
+  readonly parameters: { readonly binary_data_size: number };
 }
 
 export interface Received {
