@@ -173,7 +173,7 @@ describe('a signal', () => {
     const input = { name: 'INPUT0', datatype: 'FP32', shape: [1, 2] };
     stream.send({ model_name: 'slow', id: 'g', inputs: [{ ...input, contents: { fp32_contents: [1.5, 2.5] } }] });
     webSocket.send({ model_name: 'slow', id: 'w', inputs: [{ ...input, data: [3.5, 4.5] }] });
-    await scraped(weir, /^weir_grpc_requests_in_flight 1$[^]*^weir_websocket_requests_in_flight 1$/m);
+    await scraped(weir, /^weir_grpc_requests_in_flight 1$[\s\S]*^weir_websocket_requests_in_flight 1$/m);
     weir.signal('SIGTERM');
     expect((await webSocket.receive()).json).toMatchObject({ id: 'w', outputs: [{ data: [3.5, 4.5] }] });
     expect(await webSocket.closed).toBe(1001);
@@ -218,6 +218,7 @@ describe('a signal', () => {
     await weir.says(/loading: /);
     weir.signal('SIGTERM');
     expect(await weir.ended()).toBe(0);
+    expect(weir.err).toBe('');
   });
 });
 

@@ -9,13 +9,13 @@ import { allBinary } from '../../streams/inference/json/rendering.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { BodyMemory } from './body-memory.ts';
-import { decompress, requestCoding, responseCoding } from './content-coding.ts';
+import { type ContentCoding, decompress, requestCoding, responseCoding } from './content-coding.ts';
 import { drain } from './drain.ts';
 import { headerLengthHeader, parseHeaderLength } from './header-length.ts';
 import type { BodyLimits } from './parse-request.ts';
 import { parseRequest } from './parse-request.ts';
-import type { Body, BodyLimit } from './read-body.ts';
-import { isTooManyChunks, readBody } from './read-body.ts';
+import type { Body, BodyLimit, BodyTaker } from './read-body.ts';
+import { isTooManyChunks, readBodyFor } from './read-body.ts';
 import { type RenderedAnswer, renderAnswer, sendAnswer, sendCompressed, sendError } from './render-response.ts';
 
 /** What the infer requests of one server share. */
@@ -31,10 +31,14 @@ export interface InferContext {
  * One infer request on HTTP: reads the body, asks the model, sends exactly one answer. A connection that closes first unsubscribes. The faults of
  * a request are found in Triton's order: model, compression, lengths, body.
  */
-export class InferExchange implements Observer<InferResponse> {
+export class InferExchange implements Observer<InferResponse>, BodyTaker {
   readonly #context: InferContext;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
+  #served: ServedModel | undefined;
+  #modelVersion = '';
+  #coding: ContentCoding = 'identity';
+  #headerLength: number | undefined;
   #rendering: Rendering = allBinary;
   #body: Body | undefined;
   #answer: RenderedAnswer | undefined;
@@ -50,36 +54,54 @@ export class InferExchange implements Observer<InferResponse> {
     this.#response = response;
   }
 
-  async run(modelName: string, modelVersion: string): Promise<void> {
+  run(modelName: string, modelVersion: string): void {
     this.#response.once('close', this.#onClose);
     try {
-      const served = this.#context.dataPlane.model(modelName, modelVersion);
+      const { dataPlane, limits, memory } = this.#context;
+      const served = dataPlane.model(modelName, modelVersion);
       if (served.spec.decoupled) {
         throw new InferError('UNIMPLEMENTED', "HTTP end point doesn't support models with decoupled transaction policy");
       }
-      const request = await this.#read(served, modelVersion);
-      if (this.#isClosed) return;
-      this.#subscription = served.infer(request).subscribe(this);
+      this.#served = served;
+      this.#modelVersion = modelVersion;
+      const { headers } = this.#message;
+      this.#coding = requestCoding(headers['content-encoding']);
+      this.#headerLength = parseHeaderLength(headers[headerLengthHeader]);
+      const limit = this.#coding === 'identity' ? plainLimit(this.#headerLength, limits) : limits.compressed;
+      readBodyFor(this, this.#message, limit, memory);
     } catch (error) {
       this.error(error);
     }
   }
 
-  async #read(served: ServedModel, modelVersion: string): Promise<InferRequest> {
-    const { limits, memory, isForwarded, heads } = this.#context;
-    const { headers, rawHeaders } = this.#message;
-    const coding = requestCoding(headers['content-encoding']);
-    const headerLength = parseHeaderLength(headers[headerLengthHeader]);
-    this.#body = await readBody(this.#message, coding === 'identity' ? plainLimit(headerLength, limits) : limits.compressed, memory);
-    let body = this.#body;
-    if (coding !== 'identity') {
-      const plain = await decompress(body.buffer.subarray(0, body.length), coding, limits.maxInputBytes);
-      body = { buffer: plain, length: plain.byteLength, isPooled: false };
+  takeBody(body: Body): void {
+    this.#body = body;
+    if (this.#coding === 'identity') this.#ask(body);
+    else {
+      decompress(body.buffer.subarray(0, body.length), this.#coding, this.#context.limits.maxInputBytes).then(
+        (plain) => this.#ask({ buffer: plain, length: plain.byteLength, isPooled: false }),
+        (error: unknown) => this.error(error),
+      );
     }
-    const { request, rendering } = parseRequest(body, { served, modelVersion, headerLength, limits, heads });
-    this.#rendering = rendering;
-    if (isForwarded === undefined) return request;
-    return { ...request, parameters: forwardHeaders(isForwarded, headerPairs(rawHeaders), request.parameters) };
+  }
+
+  refuseBody(error: unknown): void {
+    this.error(error);
+  }
+
+  #ask(body: Body): void {
+    const served = this.#served;
+    if (this.#isClosed || served === undefined) return;
+    const { limits, isForwarded, heads } = this.#context;
+    try {
+      const framing = { served, modelVersion: this.#modelVersion, headerLength: this.#headerLength, limits, heads };
+      const { request, rendering } = parseRequest(body, framing);
+      this.#rendering = rendering;
+      const asked = isForwarded === undefined ? request : withHeaders(request, isForwarded, this.#message.rawHeaders);
+      this.#subscription = served.infer(asked).subscribe(this);
+    } catch (error) {
+      this.error(error);
+    }
   }
 
   next(response: InferResponse): void {
@@ -145,6 +167,11 @@ const plainLimit = (headerLength: number | undefined, limits: BodyLimits): BodyL
   if (headerLength === undefined) return limits.json;
   return headerLength === 0 ? limits.raw : limits.binary;
 };
+
+const withHeaders = (request: InferRequest, isForwarded: HeaderPattern, rawHeaders: readonly string[]): InferRequest => ({
+  ...request,
+  parameters: forwardHeaders(isForwarded, headerPairs(rawHeaders), request.parameters),
+});
 
 /** Node has names and values in turn. */
 function* headerPairs(rawHeaders: readonly string[]): Iterable<readonly [string, string]> {

@@ -6,6 +6,6 @@ export const inferRoutes = (app: FastifyInstance, context: InferContext): void =
   register(app, ['POST'], modelPaths('/infer'), (request, reply) => {
     const { name, version } = modelAddress(request);
     reply.hijack();
-    void new InferExchange(context, request.raw, reply.raw).run(name, version);
+    new InferExchange(context, request.raw, reply.raw).run(name, version);
   });
 };

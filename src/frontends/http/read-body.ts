@@ -39,44 +39,53 @@ export const declaredLength = ({ headers }: IncomingMessage): number | undefined
   return Number(headers['content-length'] ?? 0);
 };
 
+/** What becomes of a body: exactly one of the two is called, once. */
+export interface BodyTaker {
+  takeBody(body: Body): void;
+  refuseBody(error: unknown): void;
+}
+
+const noBody: Body = { buffer: Buffer.alloc(0), length: 0, isPooled: false };
+
 /**
  * Reads a whole body, which must not have been touched. A body that comes in one piece is that piece, not copied; a larger one is copied once, into a buffer
- * that grows with what has come, not with what is announced. Rejects with an InferError, at once for an announced length past the limit; the
+ * that grows with what has come, not with what is announced. Refuses with an InferError, at once for an announced length past the limit; the
  * rest of the body is then the caller's to drain.
  */
-export const readBody = (request: IncomingMessage, limit: BodyLimit, memory: BodyMemory): Promise<Body> => {
+export const readBodyFor = (taker: BodyTaker, request: IncomingMessage, limit: BodyLimit, memory: BodyMemory): void => {
   const declared = declaredLength(request);
-  if (declared !== undefined && declared > limit.bytes) return Promise.reject(limit.refuse(declared));
-  if (declared === 0) {
+  if (declared !== undefined && declared > limit.bytes) {
+    taker.refuseBody(limit.refuse(declared));
+  } else if (declared === 0) {
     request.resume();
-    return Promise.resolve({ buffer: Buffer.alloc(0), length: 0, isPooled: false });
+    taker.takeBody(noBody);
+  } else {
+    new BodyReader(request, limit, memory, declared, taker).start();
   }
-  return new Promise((resolve, reject) => new BodyReader(request, limit, memory, declared, { resolve, reject }).start());
 };
 
-interface Settle {
-  resolve(body: Body): void;
-  reject(error: unknown): void;
-}
+/** The same as a promise. */
+export const readBody = (request: IncomingMessage, limit: BodyLimit, memory: BodyMemory): Promise<Body> =>
+  new Promise((takeBody, refuseBody) => readBodyFor({ takeBody, refuseBody }, request, limit, memory));
 
 class BodyReader {
   readonly #request: IncomingMessage;
   readonly #limit: BodyLimit;
   readonly #memory: BodyMemory;
   readonly #declared: number | undefined;
-  readonly #settle: Settle;
+  readonly #taker: BodyTaker;
   /** The first piece, while it is all that has come. */
   #only: Buffer | undefined;
   #buffer: Buffer | undefined;
   #length = 0;
   #smallPieces = 0;
 
-  constructor(request: IncomingMessage, limit: BodyLimit, memory: BodyMemory, declared: number | undefined, settle: Settle) {
+  constructor(request: IncomingMessage, limit: BodyLimit, memory: BodyMemory, declared: number | undefined, taker: BodyTaker) {
     this.#request = request;
     this.#limit = limit;
     this.#memory = memory;
     this.#declared = declared;
-    this.#settle = settle;
+    this.#taker = taker;
   }
 
   start(): void {
@@ -126,8 +135,9 @@ class BodyReader {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    if (this.#buffer !== undefined) this.#settle.resolve({ buffer: this.#buffer, length: this.#length, isPooled: true });
-    else this.#settle.resolve({ buffer: this.#only ?? Buffer.alloc(0), length: this.#length, isPooled: false });
+    if (this.#buffer !== undefined) this.#taker.takeBody({ buffer: this.#buffer, length: this.#length, isPooled: true });
+    else if (this.#only !== undefined) this.#taker.takeBody({ buffer: this.#only, length: this.#length, isPooled: false });
+    else this.#taker.takeBody(noBody);
   };
 
   readonly #onClose = (): void => this.#fail(clientGone);
@@ -135,7 +145,7 @@ class BodyReader {
   #fail(error: unknown): void {
     this.#stop();
     if (this.#buffer !== undefined) this.#memory.give(this.#buffer);
-    this.#settle.reject(error);
+    this.#taker.refuseBody(error);
   }
 
   #stop(): void {

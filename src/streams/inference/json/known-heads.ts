@@ -23,10 +23,12 @@ interface KnownHead extends ReadRequest {
   readonly tailLength: number;
 }
 
+/** Where Triton's clients put the id: before everything else. */
+const leadingId = /^\{"id": ?"([ !#-[\]-~]*)", ?/;
+
 /**
- * Requests whose JSON says the same, letter by letter, as one before: a client that sends binary tensors of one shape sends one head over and
- * over. Such a head is read once for each model. Heads with an id are not kept, since the next one differs; no more than 64 of at most 2 kB
- * are kept for a model.
+ * Requests whose JSON says the same, letter by letter, as one before, but for the id that it begins with: a client that sends binary tensors of
+ * one shape sends one head over and over. Such a head is read once for each model. No more than 64 of at most 2 kB are kept for a model.
  */
 export class KnownHeads {
   readonly #models = new WeakMap<ModelSpec, Map<string, KnownHead>>();
@@ -37,13 +39,17 @@ export class KnownHeads {
     if (start > longestHead || start === end) return readRequest(parseDocument(bytes, 0, start), options);
     const heads = this.#of(options.spec);
     const text = bytes.toString('latin1', 0, start);
-    const known = heads.get(text);
-    if (known?.tailLength === end - start) return { request: again(known, options), rendering: known.rendering };
+    const found = leadingId.exec(text);
+    const id = found?.[1] ?? '';
+    const rest = found === null ? text : text.slice(found[0].length);
+    const known = heads.get(rest);
+    if (known?.tailLength === end - start) return { request: again(known, id, options), rendering: known.rendering };
     const read = readRequest(parseDocument(bytes, 0, start), options);
-    if (known === undefined && read.request.id === '') {
+    // Another id further on would be the one that counts.
+    if (known === undefined && read.request.id === id) {
       if (heads.size === mostHeads) heads.clear();
       const head = knownHead(read, options.tail);
-      if (head !== undefined) heads.set(text, head);
+      if (head !== undefined) heads.set(rest, head);
     }
     return read;
   }
@@ -68,7 +74,7 @@ const knownHead = (read: ReadRequest, tail: ByteRange): KnownHead | undefined =>
   return { ...read, inputs, tailLength: tail.end - tail.start };
 };
 
-const again = ({ request, inputs }: KnownHead, { tail, modelVersion }: ReadRequestOptions): InferRequest => {
+const again = ({ request, inputs }: KnownHead, id: string, { tail, modelVersion }: ReadRequestOptions): InferRequest => {
   const tensors = new Map<string, Tensor>();
   for (const { name, datatype, shape, start, end } of inputs) {
     tensors.set(name, new Tensor(datatype, shape, tail.buffer, tail.start + start, tail.start + end));
@@ -76,7 +82,7 @@ const again = ({ request, inputs }: KnownHead, { tail, modelVersion }: ReadReque
   return {
     modelName: request.modelName,
     modelVersion,
-    id: request.id,
+    id,
     inputs: tensors,
     outputs: request.outputs,
     parameters: request.parameters,

@@ -57,6 +57,23 @@ describe('KnownHeads', () => {
     }
   });
 
+  it('keeps the id of each request, wherever it stands', () => {
+    const heads = new KnownHeads();
+    const rest = head(1, 1).slice(1);
+    for (const round of ['a', 'b c', '']) {
+      for (const text of [
+        `{"id":"${round}",${rest}`,
+        `{"id": "${round}", ${rest}`,
+        head(1, 1, `,"id":"${round}"`),
+        `{"id":"x${round}",${head(1, 1, `,"id":"${round}"`).slice(1)}`,
+      ]) {
+        readAgain(heads, text, [1, 2]);
+      }
+      readAgain(heads, head(1, 1), [1, 2]);
+    }
+    for (const id of ['é', '\\u00e9', '\\"', 'ok']) readAgain(heads, `{"id":"${id}",${rest}`, [1, 2]);
+  });
+
   it('finds fault with the bytes behind a head that it knows', () => {
     const heads = new KnownHeads();
     readAgain(heads, head(1, 1), [1, 2]);
