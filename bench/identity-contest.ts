@@ -47,7 +47,7 @@ export const identityContest = async (contest: Contest, { rounds = 4, seconds = 
   mkdirSync(join(repository, 'identity', '1'), { recursive: true });
   writeFileSync(join(repository, 'identity', 'config.pbtxt'), identityConfig(contest.floats));
   const weir = await startWeir(repository, { core: serverCore });
-  const echo = await startEcho({ core: serverCore });
+  const echo = await startEcho(weir, { core: serverCore });
   const summaries: Summary[] = [];
   try {
     for (const protocol of protocols.filter((each) => only.length === 0 || only.includes(each))) {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions } from './bench.ts';
+import { cycles } from './cycles.ts';
 import { graph } from './graph.ts';
 import { identity } from './identity.ts';
 import { large } from './large.ts';
@@ -8,7 +9,7 @@ import { record } from './record.ts';
 import { soak } from './soak.ts';
 import { vad } from './vad.ts';
 
-const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, peers, soak };
+const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, peers, soak, cycles };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Protocol } from './load/load.ts';
@@ -70,9 +71,18 @@ export const startWeir = async (repository: string, { flags = [], core }: StartO
   };
 };
 
-/** The bare echoes of `bench/echo`. */
-export const startEcho = async ({ core }: Pick<StartOptions, 'core'> = {}): Promise<Running> => {
-  const { child, pid, lines } = start([join(import.meta.dirname, 'echo', 'main.ts')], core);
+/** Flags of V8 that a server gives itself. */
+const engineFlagsOf = (pid: number): readonly string[] => {
+  const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1);
+  return args.slice(
+    0,
+    args.findIndex((arg) => !arg.startsWith('-')),
+  );
+};
+
+/** The bare echoes of `bench/echo`, with the flags of V8 that the server beside it runs with, so that these are no part of the difference. */
+export const startEcho = async ({ pid: beside }: Running, { core }: Pick<StartOptions, 'core'> = {}): Promise<Running> => {
+  const { child, pid, lines } = start([...engineFlagsOf(beside), join(import.meta.dirname, 'echo', 'main.ts')], core);
   for await (const line of lines) return { ports: JSON.parse(line), pid, stop: stopper(child) };
   throw new Error('the echo ended before it listened');
 };

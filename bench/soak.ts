@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import type { Bench } from './bench.ts';
 import { section, table } from './measure/markdown.ts';
+import { allowedGrowth, levelOf } from './measure/memory.ts';
 import { startWeir } from './servers.ts';
 import { afterWarmUp, exitTimeoutSeconds, judgeSoak } from './soak/judge.ts';
-import { allowedGrowth, levelOf } from './soak/memory.ts';
 import { writeSoakRepository } from './soak/repository.ts';
 import { runSoak, type Soak } from './soak/run-soak.ts';
 

@@ -93,9 +93,10 @@ export class ClosedLoop implements AnswerSink {
     if (this.isSampled(slot)) {
       if (bytes === undefined || length < 4) return `an answer of ${length} bytes`;
       const fault = this.#config.faultOf(slot, bytes.subarray(start, end), jsonBytes);
+      if (fault !== undefined) return fault;
       this.#goodBytes[slot] = length;
       this.#goodHead[slot] = bytes.readInt32LE(start);
-      return fault;
+      return undefined;
     }
     if (length !== this.#goodBytes[slot]) return `an answer of ${length} bytes, others had ${this.#goodBytes[slot]}`;
     return bytes === undefined || bytes.readInt32LE(start) === this.#goodHead[slot] ? undefined : 'an answer begins unlike others';

@@ -1,5 +1,5 @@
 import type { AnswerSink, Connection } from './connection.ts';
-import { callHeaders, isStatusOk, messageFrame } from './http2/grpc-headers.ts';
+import { callHeaders, grpcStatusIn, messageFrame } from './http2/grpc-headers.ts';
 import { Http2Session, type StreamEvents } from './http2/http2-session.ts';
 import { MessageReader } from './http2/message-reader.ts';
 
@@ -28,7 +28,7 @@ class InferStream implements StreamEvents {
   }
 
   onHeaders(block: Buffer, isLast: boolean): void {
-    if (isLast) this.#sink.onLost(`a stream ended with ${isStatusOk(block) ? 'grpc-status 0' : block.toString('hex')}`);
+    if (isLast) this.#sink.onLost(`a stream ended with grpc-status ${grpcStatusIn(block)}`);
   }
 
   onEnd(): void {

@@ -1,5 +1,5 @@
 import type { AnswerSink, Connection } from './connection.ts';
-import { callHeaders, isStatusOk, messageFrame } from './http2/grpc-headers.ts';
+import { callHeaders, grpcStatusIn, messageFrame } from './http2/grpc-headers.ts';
 import { Http2Session, type StreamEvents } from './http2/http2-session.ts';
 import { MessageReader } from './http2/message-reader.ts';
 
@@ -12,8 +12,7 @@ class UnarySlot implements StreamEvents {
   readonly #reader: MessageReader;
   #answer: Buffer | undefined;
   #length = -1;
-  #trailers = '';
-  #isOk = false;
+  #status = 'none';
 
   constructor(slot: number, message: Buffer, sink: AnswerSink) {
     this.#slot = slot;
@@ -27,17 +26,15 @@ class UnarySlot implements StreamEvents {
   }
 
   onHeaders(block: Buffer, isLast: boolean): void {
-    if (!isLast) return;
-    this.#isOk = isStatusOk(block);
-    if (!this.#isOk) this.#trailers = block.toString('hex');
+    if (isLast) this.#status = grpcStatusIn(block);
   }
 
   onEnd(): void {
-    const [answer, length, isOk] = [this.#answer, this.#length, this.#isOk];
+    const [answer, length, status] = [this.#answer, this.#length, this.#status];
     this.#answer = undefined;
     this.#length = -1;
-    this.#isOk = false;
-    if (!isOk) this.#sink.onFault(this.#slot, `trailers without grpc-status 0: ${this.#trailers}`);
+    this.#status = 'none';
+    if (status !== '0') this.#sink.onFault(this.#slot, `grpc-status ${status}`);
     else if (length < 0) this.#sink.onFault(this.#slot, 'a call without a message');
     else this.#sink.onAnswer(this.#slot, answer, 0, length, 0);
   }

@@ -16,9 +16,9 @@ export interface RateColumn {
 }
 
 const legend = [
-  'Ratios are medians over pairs of neighbouring blocks: what part of the echo’s requests Weir answers, by time and by processor time of the server (all its threads); in brackets the',
+  `Ratios are medians over pairs of neighbouring blocks: what part of the echo's requests Weir answers, by time and by processor time of the server (all its threads); in brackets the`,
   'lowest and the highest pair. `g`, `G`: the load generator was the limit (for Weir, for the echo); throughput and latencies say little then, processor time does. `~`: other processes had more than 5 % of',
-  'the server’s core in every pair.',
+  `the server's core in every pair.`,
 ].join('\n');
 
 export const comparisonTable = (summaries: readonly Summary[], { heading, of }: RateColumn): string => {

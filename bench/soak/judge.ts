@@ -1,4 +1,4 @@
-import { allowedGrowth, levelOf } from './memory.ts';
+import { allowedGrowth, levelOf } from '../measure/memory.ts';
 import type { Soak } from './run-soak.ts';
 
 /** The exit time of the server under the soak, its flag's default. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Load, LoadResult, Protocol } from '../load/load.ts';
 import { askProcess } from '../measure/ask-process.ts';
+import { sampleResident, socketCount } from '../measure/memory.ts';
 import type { RunningWeir } from '../servers.ts';
-import { residentMiB, socketCount } from './memory.ts';
 import { busyGauges, cancellations, type Sample, scrape, unwantedFailures } from './metrics.ts';
 import type { VisitorCount, VisitorsRun } from './run-visitors.ts';
 import { questions } from './target.ts';
@@ -47,16 +47,6 @@ const loadsOf = (server: RunningWeir, durationMs: number): readonly Load[] =>
     ];
   });
 
-const sampleMemory = async (pid: number, samples: number[], everyMs: number, signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted) {
-    const now = residentMiB(pid);
-    // A server that died is told of by whoever asks it something.
-    if (now === undefined) return;
-    samples.push(now);
-    await sleep(everyMs, undefined, { signal }).catch(() => {});
-  }
-};
-
 /** What is still there some seconds after the last client has gone. */
 const settled = async (server: RunningWeir, socketsBefore: number): Promise<{ left: readonly string[]; samples: readonly Sample[] }> => {
   const untilMs = performance.now() + settleMs;
@@ -74,14 +64,12 @@ export const runSoak = async (server: RunningWeir, { durationMs, sampleMs }: Soa
   const socketsBefore = socketCount(server.pid);
   const loads = loadsOf(server, durationMs);
   const run: VisitorsRun = { target: { httpPort: server.ports.http, grpcPort: server.ports['grpc-unary'] }, durationMs };
-  const samples: number[] = [];
   const over = new AbortController();
-  const sampling = sampleMemory(server.pid, samples, sampleMs, over.signal);
+  const sampling = sampleResident(server.pid, sampleMs, over.signal);
   const [results, visitors] = await Promise.all([
     askProcess<readonly LoadResult[]>(join(import.meta.dirname, 'loads-main.ts'), loads, undefined),
     askProcess<readonly VisitorCount[]>(join(import.meta.dirname, 'visitors-main.ts'), run, undefined),
   ]).finally(() => over.abort());
-  await sampling;
   const { left, samples: metrics } = await settled(server, socketsBefore).catch((error: unknown) => ({
     left: [`the server does not answer any more: ${error}`],
     samples: [],
@@ -94,7 +82,7 @@ export const runSoak = async (server: RunningWeir, { durationMs, sampleMs }: Soa
       return result === undefined ? [] : [{ load, result }];
     }),
     visitors,
-    residentMiB: samples,
+    residentMiB: await sampling,
     cancellations: cancellations(metrics),
     left,
     unwanted: unwantedFailures(metrics),

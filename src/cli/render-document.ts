@@ -22,7 +22,8 @@ const introduction = `# Command line
 - "Not built yet": Triton has the flag and Weir does not do it yet. It is refused, except for a value that asks for what Weir does anyway.
 - "No effect": the flag is checked and accepted, and a value other than the default is answered with a warning that says why it changes nothing.
 - An unknown flag, a bad value or a stray word ends the command with status 1 and one message on stderr.
-- Flags of V8 go into the environment: \`NODE_OPTIONS=--max-semi-space-size=4 weir …\`, and the same before \`npm start\`.
+- A server starts with the flags of V8 that serve it best (\`src/cli/engine-flags.ts\`). \`NODE_OPTIONS=--max-semi-space-size=16 weir …\`, and the same before
+  \`npm start\`, sets the size of the young generation by hand and leaves those flags out.
 
 This page is made from the table that the command itself reads: \`npm run docs\` writes it.
 `;

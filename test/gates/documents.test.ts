@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
+import { renderConformance } from '../../conformance/render-document.ts';
 import { renderDocument } from '../../src/cli/render-document.ts';
 import { toStatus } from '../../src/frontends/grpc/status.ts';
 import { httpStatus } from '../../src/frontends/http/status.ts';
@@ -11,6 +12,10 @@ import { projectFiles, projectRoot, readProjectFile } from './support/source-fil
 
 it('docs/command-line.md is what the table of flags says (npm run docs writes it)', () => {
   expect(readProjectFile('docs/command-line.md')).toBe(renderDocument());
+});
+
+it('docs/conformance.md is what the table of kept differences says (npm run docs writes it)', () => {
+  expect(readProjectFile('docs/conformance.md')).toBe(renderConformance());
 });
 
 it('docs/errors.md has a row for each error code', () => {

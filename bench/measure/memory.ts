@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { median } from '../measure/median.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './median.ts';
 
 /** Resident memory of a process; undefined for one that is gone. */
-export const residentMiB = (pid: number): number | undefined => {
+const residentMiB = (pid: number): number | undefined => {
   try {
     const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
     return found === null ? undefined : Number(found[1]) / 1024;
@@ -39,4 +40,19 @@ export const levelOf = (samples: readonly number[]): Level => {
   const third = Math.max(1, Math.floor(samples.length / 3));
   const [earlyMiB, lateMiB] = [median(samples.slice(0, third)), median(samples.slice(-third))];
   return { earlyMiB, lateMiB, isLevel: lateMiB <= earlyMiB * (1 + allowedGrowth) };
+};
+
+/** Takes the resident memory of a process again and again until the signal aborts or the process is gone. */
+export const sampleResident = async (pid: number, everyMs: number, signal: AbortSignal): Promise<readonly number[]> => {
+  const samples: number[] = [];
+  for (;;) {
+    const now = residentMiB(pid);
+    if (now === undefined) return samples;
+    samples.push(now);
+    try {
+      await sleep(everyMs, undefined, { signal });
+    } catch {
+      return samples;
+    }
+  }
 };

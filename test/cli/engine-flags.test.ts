@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { projectRoot } from '../gates/support/source-file.ts';
+
+const url = new URL('../../src/cli/engine-flags.ts', import.meta.url).href;
+const script = `const { useEngineFlags } = await import(${JSON.stringify(url)}); useEngineFlags(); console.log(JSON.stringify([process.pid, process.execArgv, process.argv.slice(1)]));`;
+
+/** What the program sees of itself after the call. */
+const run = (flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const output = execFileSync(process.execPath, [...flags, '--input-type=module', '--eval', script, '--', 'one', '--two=3'], {
+    cwd: projectRoot,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+  });
+  const [pid, execArgv, args]: [number, string[], string[]] = JSON.parse(output);
+  return { pid, execArgv, args };
+};
+
+describe('useEngineFlags', () => {
+  it('starts the program again with the flags, once, and keeps its own flags and arguments', () => {
+    const { execArgv, args } = run(['--no-warnings']);
+    expect(execArgv.filter((flag) => flag.includes('semi-space-size'))).toHaveLength(1);
+    expect(execArgv).toContain('--no-warnings');
+    expect(args).toEqual(['one', '--two=3']);
+  });
+
+  it.each<[string, readonly string[], Record<string, string>]>([
+    ['a flag', ['--max-semi-space-size=32'], {}],
+    ['the environment', [], { NODE_OPTIONS: '--max-semi-space-size=32' }],
+  ])('leaves a size set by %s as it is', (_, flags, env) => {
+    expect(run(flags, env).execArgv.join(' ')).not.toContain('--single-threaded-gc');
+  });
+});
