@@ -1,4 +1,5 @@
 import type { Subscriber } from 'rxjs';
+import type { Place } from '../streams/flow/waiting-list.ts';
 import type { InferError } from '../streams/inference/error.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
@@ -28,6 +29,8 @@ export class Call implements WaitingRequest {
   readonly #caller: Subscriber<InferResponse>;
   /** Who has the call now, the queue or a running batch, and is told when the caller cancels. */
   holder: Cancellable;
+  /** Where it waits, or did. */
+  place: Place<Call> | undefined;
   #isOpen = true;
 
   constructor({ request, rows, shapeKey, arrivedMs, caller, holder }: CallConfig) {

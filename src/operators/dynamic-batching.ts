@@ -3,6 +3,7 @@ import type { BufferCounters, Granted } from '../streams/flow/buffer-when-free.t
 import { bufferWhenFree } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { Lease } from '../streams/flow/leases.ts';
+import type { Place } from '../streams/flow/waiting-list.ts';
 import type { Instance } from '../streams/inference/backend.ts';
 import { InferError, requestPrefix } from '../streams/inference/error.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
@@ -14,7 +15,7 @@ export interface DynamicBatchingConfig {
   readonly spec: Pick<ModelSpec, 'dynamicBatching' | 'maxBatchSize' | 'maxQueueSize'>;
   readonly free$: Observable<Lease<Instance>>;
   /** Calls whose callers have gone. */
-  readonly withdrawn$: Observable<Call>;
+  readonly withdrawn$: Observable<Place<Call>>;
   readonly scheduler: Scheduler;
   readonly counters: BufferCounters;
 }
@@ -35,6 +36,9 @@ export const dynamicBatching = ({
 }: DynamicBatchingConfig): OperatorFunction<Call, Granted<Call, Instance>> =>
   bufferWhenFree({
     free$,
+    onQueued: (call, place) => {
+      call.place = place;
+    },
     withdrawn$,
     plan:
       spec.dynamicBatching === undefined

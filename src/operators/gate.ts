@@ -1,5 +1,6 @@
 import { Observable, Subject } from 'rxjs';
 import type { Scheduler } from '../streams/flow/clock.ts';
+import type { Place } from '../streams/flow/waiting-list.ts';
 import type { Infer } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
@@ -17,7 +18,7 @@ export interface GateConfig {
 /** Where requests enter a model's graph: each subscription of an answer becomes one call in `calls$`, and its cancellation one in `withdrawn$`. */
 export class Gate implements Cancellable {
   readonly #calls = new Subject<Call>();
-  readonly #withdrawn = new Subject<Call>();
+  readonly #withdrawn = new Subject<Place<Call>>();
   readonly #config: GateConfig;
   readonly #shapeKey: (request: InferRequest) => string;
   readonly #onDrained: (() => void)[] = [];
@@ -33,8 +34,8 @@ export class Gate implements Cancellable {
     return this.#calls;
   }
 
-  /** Callers that have gone while their calls were in nobody else's hands. */
-  get withdrawn$(): Observable<Call> {
+  /** Places of calls whose callers have gone while they were in nobody else's hands. */
+  get withdrawn$(): Observable<Place<Call>> {
     return this.#withdrawn;
   }
 
@@ -58,7 +59,7 @@ export class Gate implements Cancellable {
     });
 
   cancel(call: Call): void {
-    this.#withdrawn.next(call);
+    if (call.place !== undefined) this.#withdrawn.next(call.place);
   }
 
   /** From here on requests get UNAVAILABLE. */

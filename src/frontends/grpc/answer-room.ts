@@ -125,8 +125,9 @@ export class AnswerRoom {
   }
 
   #admitNext(connection: Connection): void {
-    for (const ticket of connection.waiting) {
-      const { answerBytes, waiting } = connection;
+    const { waiting } = connection;
+    for (let ticket = waiting.first; ticket !== undefined; ticket = waiting.first) {
+      const { answerBytes } = connection;
       const { answers, requestBytes } = ticket.entry;
       if (answerBytes > 0 && answerBytes + answers.expectedBytes > this.#config.pauseAboveBytes) return;
       waiting.shift();

@@ -1,6 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Subscription } from 'rxjs';
 import { epochMs, machineScheduler } from '../../streams/flow/clock.ts';
+import { type Place, WaitingList } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import { asParseError, type InferService } from './infer-service.ts';
 import type { OpenCall } from './open-calls.ts';
@@ -22,12 +23,13 @@ const noRoom = (): InferError =>
  * client is paused and a slow one pauses itself.
  */
 class InferStream implements CallListener, OpenCall, StreamRequestOwner {
+  place: Place<OpenCall> | undefined;
   readonly #call: Call;
   readonly #service: InferService;
   readonly #marks: StreamMarks;
   readonly #outlet: StreamOutlet;
   /** Requests that are not answered in full, or whose answer waits for its turn. */
-  readonly #active = new Set<StreamRequest>();
+  readonly #active = new WaitingList<StreamRequest>();
   #activeBytes = 0;
   #reservedBytes = 0;
   #forwarded: ForwardedMetadata | undefined;
@@ -55,7 +57,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   }
 
   get requestsInFlight(): number {
-    return this.#active.size;
+    return this.#active.length;
   }
 
   get outboxBytes(): number {
@@ -155,15 +157,15 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   #hasRoom(): boolean {
     const { requests, requestBytes, pauseAboveBytes } = this.#marks;
     if (!this.#outlet.isOpen) return false;
-    if (this.#active.size === 0) return true;
+    if (this.#active.length === 0) return true;
     return (
-      this.#active.size < requests && this.#activeBytes < requestBytes && this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
+      this.#active.length < requests && this.#activeBytes < requestBytes && this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
     );
   }
 
   #accept(wire: WireRequest): void {
     const request = new StreamRequest(this, wire, wire.bytes.length);
-    this.#active.add(request);
+    request.place = this.#active.push(request);
     this.#activeBytes += request.requestBytes;
     try {
       this.#issue(request, wire);
@@ -194,14 +196,14 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   /** Forgets a request that has ended and whose message has gone. */
   #settle(request: StreamRequest): void {
     if (!request.closed || (request.isInTurn && !request.isSent)) return;
-    if (!this.#active.delete(request)) return;
+    if (request.place === undefined || !this.#active.remove(request.place)) return;
     this.#activeBytes -= request.requestBytes;
     this.#finishWhenIdle();
     this.#read();
   }
 
   #finishWhenIdle(): void {
-    if (this.#active.size > 0) return;
+    if (this.#active.length > 0) return;
     if (this.#isHalfClosed) this.#end(okStatus);
     else if (this.#service.calls.isShuttingDown) this.#end(toStatus(shuttingDown()));
   }

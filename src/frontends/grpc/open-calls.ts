@@ -1,8 +1,12 @@
+import { type Place, WaitingList } from '../../streams/flow/waiting-list.ts';
+
 /** A call from its headers until it is over. */
 export interface OpenCall {
   readonly requestsInFlight: number;
   /** Answers that wait for the client. */
   readonly outboxBytes: number;
+  /** Where it stands among the others. */
+  place: Place<OpenCall> | undefined;
   /** Takes nothing new and ends once what it has begun is answered. */
   shutDown(): void;
 }
@@ -17,7 +21,7 @@ export interface CallCounters {
 
 /** The calls in flight of one server. */
 export class OpenCalls {
-  readonly #calls = new Set<OpenCall>();
+  readonly #calls = new WaitingList<OpenCall>();
   #isShuttingDown = false;
   #onEmpty: (() => void) | undefined;
 
@@ -32,16 +36,16 @@ export class OpenCalls {
       requestsInFlight += call.requestsInFlight;
       outboxBytes += call.outboxBytes;
     }
-    return { calls: this.#calls.size, requestsInFlight, outboxBytes };
+    return { calls: this.#calls.length, requestsInFlight, outboxBytes };
   }
 
   add(call: OpenCall): void {
-    this.#calls.add(call);
+    call.place = this.#calls.push(call);
   }
 
   delete(call: OpenCall): void {
-    this.#calls.delete(call);
-    if (this.#calls.size === 0) this.#onEmpty?.();
+    if (call.place !== undefined) this.#calls.remove(call.place);
+    if (this.#calls.length === 0) this.#onEmpty?.();
   }
 
   /** Resolves when the last call has ended; later ones are refused meanwhile. */
@@ -50,7 +54,7 @@ export class OpenCalls {
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
       for (const call of [...this.#calls]) call.shutDown();
-      if (this.#calls.size === 0) resolve();
+      if (this.#calls.length === 0) resolve();
     });
   }
 }

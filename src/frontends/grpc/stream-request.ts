@@ -1,4 +1,5 @@
 import { type Observer, Subscription } from 'rxjs';
+import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import { Answer, type Asked, emptyFinal } from './render-response.ts';
@@ -36,6 +37,8 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
   /** Its message is on its way: for a request that is answered in turn. */
   isSent = false;
   isInLine = false;
+  /** Where it stands among the stream's requests in flight. */
+  place: Place<StreamRequest> | undefined;
   /** The message that waits for its turn. */
   waiting: StreamMessage | undefined;
   /** A decoupled model's end without an answer is told in a message of its own. */

@@ -1,5 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Unsubscribable } from 'rxjs';
+import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
@@ -34,6 +35,7 @@ interface UnaryConfig {
 const ignore = (): void => {};
 
 class UnaryCall implements CallListener, OpenCall, UnaryReply {
+  place: Place<OpenCall> | undefined;
   readonly #call: Call;
   readonly #config: UnaryConfig;
   #metadata: Metadata | undefined;

@@ -1,4 +1,5 @@
 import type { Observer, Subscription } from 'rxjs';
+import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { Infer } from '../../streams/inference/infer.ts';
 import type { Rendering } from '../../streams/inference/json/rendering.ts';
@@ -30,6 +31,8 @@ interface CallConfig {
 /** One request in flight: its observer. Sends exactly one frame that is final, unless it is cancelled from outside. */
 export class Call implements Observer<InferResponse> {
   readonly id: string;
+  /** Where it stands among its connection's calls. */
+  place: Place<Call> | undefined;
   readonly #config: CallConfig;
   #subscription: Subscription | undefined;
   /** The final frame is sent, or nobody waits for it. */

@@ -51,7 +51,7 @@ export class Connection implements CallOwner {
   readonly frames: Frames;
   readonly #config: ConnectionConfig;
   readonly #webSocket: WebSocket;
-  readonly #calls = new Set<Call>();
+  readonly #calls = new WaitingList<Call>();
   readonly #callsById = new Map<string, Call>();
   readonly #readAhead = new WaitingList<ReadAhead>();
   readonly #sender: Sender;
@@ -90,7 +90,7 @@ export class Connection implements CallOwner {
   }
 
   get requestsInFlight(): number {
-    return this.#calls.size;
+    return this.#calls.length;
   }
 
   get outboxBytes(): number {
@@ -108,7 +108,7 @@ export class Connection implements CallOwner {
 
   /** A call has had its final answer. */
   ended(call: Call): void {
-    this.#calls.delete(call);
+    if (call.place !== undefined) this.#calls.remove(call.place);
     if (call.id !== '') this.#callsById.delete(call.id);
     this.#proceed();
   }
@@ -156,13 +156,13 @@ export class Connection implements CallOwner {
   }
 
   async #closeWhenDone(): Promise<void> {
-    if (this.#isClosing || this.#calls.size > 0 || this.#readAhead.length > 0) return;
+    if (this.#isClosing || this.#calls.length > 0 || this.#readAhead.length > 0) return;
     await this.#sender.whenEmpty();
-    if (this.#calls.size === 0) this.close(1001, 'server stopping');
+    if (this.#calls.length === 0) this.close(1001, 'server stopping');
   }
 
   #isFull(): boolean {
-    return this.#calls.size >= this.#config.maxInflight || !this.#sender.isOpen;
+    return this.#calls.length >= this.#config.maxInflight || !this.#sender.isOpen;
   }
 
   #pause(): void {
@@ -226,7 +226,7 @@ export class Connection implements CallOwner {
     const { spec, infer } = dataPlane.model(modelName, modelVersion);
     const { request, rendering } = readMessage(message, { frames: this.frames, parts, spec, maxInputBytes: maxMessageBytes });
     const call = new Call({ owner: this, request, rendering, modelVersion: spec.version });
-    this.#calls.add(call);
+    call.place = this.#calls.push(call);
     if (id !== '') this.#callsById.set(id, call);
     call.start(infer);
   }

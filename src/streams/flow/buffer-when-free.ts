@@ -30,8 +30,10 @@ export const noBufferCounters = (): BufferCounters => ({ in: 0, out: 0, rejected
 
 export interface BufferWhenFreeConfig<Item, Resource> {
   readonly free$: Observable<Lease<Resource>>;
-  /** Items to take out of the queue; those that have left it are no concern. */
-  readonly withdrawn$?: Observable<Item>;
+  /** Tells where an item waits, so that it can be withdrawn. */
+  readonly onQueued?: (item: Item, place: Place<Item>) => void;
+  /** Places whose items are to leave the queue; those that have left it are no concern. */
+  readonly withdrawn$?: Observable<Place<Item>>;
   /** Pure; asked only while something waits beside a free resource. */
   readonly plan: (waiting: Waiting<Item>, nowMs: number) => Plan;
   /** How many items may wait at once; at least 1. */
@@ -47,7 +49,7 @@ export interface BufferWhenFreeConfig<Item, Resource> {
 
 /**
  * Gathers items while nobody is free to take them and pairs a batch, as planned, with each lease that comes: `bufferCount` and `bufferTime`
- * driven by demand. Items are told apart by identity.
+ * driven by demand.
  *
  * emits when      the plan takes some and a lease is open: at once when the lease comes, at the end of the tick when an item does
  * waits when      nothing waits, no lease is in hand, or the plan says so
@@ -64,7 +66,6 @@ export const bufferWhenFree =
     new Observable((subscriber) => {
       const { scheduler, limit, counters = noBufferCounters() } = config;
       const lane: Lane<Item> = new WaitingList<Item>();
-      const places = new Map<Item, Place<Item>>();
       const hand = new Hand<Resource>();
       let timer: Subscription | undefined;
       let decidesAtTickEnd = false;
@@ -96,7 +97,6 @@ export const bufferWhenFree =
         while (items.length < count) {
           const item = lane.shift();
           if (item === undefined) break;
-          places.delete(item);
           items.push(item);
         }
         counters.queued -= items.length;
@@ -156,16 +156,14 @@ export const bufferWhenFree =
           return;
         }
         counters.queued++;
-        places.set(item, lane.push(item));
+        const place = lane.push(item);
+        config.onQueued?.(item, place);
         decideAtTickEnd();
         if (freeIsDone) endWhenDone();
       };
 
-      const withdraw = (item: Item): void => {
-        const place = places.get(item);
-        if (place === undefined) return;
-        places.delete(item);
-        lane.remove(place);
+      const withdraw = (place: Place<Item>): void => {
+        if (!lane.remove(place)) return;
         counters.queued--;
         counters.withdrawn++;
         if (lane.length === 0) endWhenDone();
@@ -191,7 +189,6 @@ export const bufferWhenFree =
         hand.releaseAll();
         const forgotten = [...lane];
         lane.clear();
-        places.clear();
         counters.queued -= forgotten.length;
         counters.forgotten += forgotten.length;
         for (const item of forgotten) config.onForgotten(item);

@@ -28,17 +28,18 @@ class Permit<T> implements Lease<T> {
   }
 
   get isOpen(): boolean {
-    return this.#life.lent.has(this);
+    return this.#life.hasLent(this);
   }
 
   release(): void {
-    if (this.#life.lent.delete(this)) this.#life.onReleased(this);
+    if (this.#life.takeBack(this)) this.#life.onReleased(this);
   }
 }
 
 /** One resource from its emission to its end. */
 class Life<T> {
-  readonly lent = new Set<Permit<T>>();
+  /** As few as the resource's capacity. No Set: one that changes all the time makes its tables anew, and each old one keeps the next alive. */
+  readonly #lent: Permit<T>[] = [];
   readonly onReleased: (permit: Permit<T>) => void;
 
   constructor(onReleased: (permit: Permit<T>) => void) {
@@ -47,14 +48,23 @@ class Life<T> {
 
   lend(resource: T): Permit<T> {
     const permit = new Permit(resource, this);
-    this.lent.add(permit);
+    this.#lent.push(permit);
     return permit;
   }
 
+  hasLent(permit: Permit<T>): boolean {
+    return this.#lent.includes(permit);
+  }
+
+  /** False for one that is not lent, or no longer. */
+  takeBack(permit: Permit<T>): boolean {
+    const index = this.#lent.indexOf(permit);
+    if (index >= 0) this.#lent.splice(index, 1);
+    return index >= 0;
+  }
+
   end(error: unknown): void {
-    const withdrawn = [...this.lent];
-    this.lent.clear();
-    for (const permit of withdrawn) permit.onEnded?.(error);
+    for (const permit of this.#lent.splice(0)) permit.onEnded?.(error);
   }
 }
 

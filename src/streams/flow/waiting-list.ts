@@ -19,7 +19,10 @@ class Link<T> implements Place<T> {
   }
 }
 
-/** Items in order of arrival. Adding and taking out anywhere cost the same however long it is; it can be walked again and again. */
+/**
+ * Items in order of arrival. Adding and taking out anywhere cost the same however long it is; it can be walked again and again, as long as none is
+ * taken out meanwhile.
+ */
 export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
@@ -27,6 +30,11 @@ export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
 
   get length(): number {
     return this.#length;
+  }
+
+  /** The one that has been here longest. */
+  get first(): T | undefined {
+    return this.#first?.item;
   }
 
   push(item: T): Place<T> {
@@ -64,6 +72,9 @@ export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
     else link.before.after = link.after;
     if (link.after === undefined) this.#last = link.before;
     else link.after.before = link.before;
+    // A link that has left and grown old would keep all that came after it alive until the next full collection, each one the next.
+    link.before = undefined;
+    link.after = undefined;
     link.isTaken = false;
     this.#length--;
   }

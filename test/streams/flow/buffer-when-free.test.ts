@@ -1,16 +1,32 @@
 import type { Observable } from 'rxjs';
-import { from, map, of, Subject } from 'rxjs';
+import { filter, from, map, of, Subject } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import type { BufferWhenFreeConfig, Granted, Plan } from '../../../src/streams/flow/buffer-when-free.ts';
 import { bufferWhenFree, noBufferCounters } from '../../../src/streams/flow/buffer-when-free.ts';
 import type { Waiting } from '../../../src/streams/flow/lane.ts';
 import type { Lease } from '../../../src/streams/flow/leases.ts';
 import { leases } from '../../../src/streams/flow/leases.ts';
+import type { Place } from '../../../src/streams/flow/waiting-list.ts';
 import { operatorLaws } from '../../contracts/operator-laws.ts';
 import { marbles } from '../../support/marbles.ts';
 import { living } from '../../support/model.ts';
 import { Supply } from '../../support/supply.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
+
+/** Withdraws items by name: a place is known once its item waits. */
+const withdrawing = (items$: Observable<string>) => {
+  const places = new Map<string, Place<string>>();
+  const onQueued = (item: string, place: Place<string>): void => {
+    places.set(item, place);
+  };
+  return {
+    onQueued,
+    withdrawn$: items$.pipe(
+      map((item) => places.get(item)),
+      filter((place) => place !== undefined),
+    ),
+  };
+};
 
 const makeLease = (resource = 'r') => {
   let isOpen = true;
@@ -145,7 +161,7 @@ describe('bufferWhenFree', () => {
       const withdrawn = hot('----b-a--------');
       const free = hot('     -----x--y');
       const expected = '     -----1--(2|)';
-      const sent = batches({ free$: freeing(free), withdrawn$: withdrawn, plan: takeUpTo(2), scheduler });
+      const sent = batches({ free$: freeing(free), ...withdrawing(withdrawn), plan: takeUpTo(2), scheduler });
       expectObservable(items.pipe(sent, text)).toBe(expected, { 1: 'ac', 2: 'd' });
     }),
   );
@@ -159,7 +175,7 @@ describe('bufferWhenFree', () => {
       const expected = '     -----1--';
       const plan = (waiting: Waiting<string>): Plan => ([...waiting].join('') === 'ac' ? { take: 2 } : { waitMs: 50 });
       const unsubscribe = '  -------!';
-      expectObservable(items.pipe(batches({ free$: freeing(free), withdrawn$: withdrawn, plan, scheduler }), text), unsubscribe).toBe(
+      expectObservable(items.pipe(batches({ free$: freeing(free), ...withdrawing(withdrawn), plan, scheduler }), text), unsubscribe).toBe(
         expected,
         {
           1: 'ac',
@@ -264,7 +280,7 @@ describe('bufferWhenFree', () => {
     };
     const arrivals = new Subject<string>();
     const free$ = new Subject<Lease<string>>();
-    arrivals.pipe(batches({ free$, withdrawn$, plan, limit: 80_000, counters, scheduler: time })).subscribe();
+    arrivals.pipe(batches({ free$, ...withdrawing(withdrawn$), plan, limit: 80_000, counters, scheduler: time })).subscribe();
     for (const item of items) arrivals.next(item);
     for (const item of items.reverse()) withdrawn$.next(item);
     expect(counters).toMatchObject({ queued: 0, withdrawn: 80_000 });

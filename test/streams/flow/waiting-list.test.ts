@@ -27,6 +27,7 @@ describe('WaitingList', () => {
             model = model.filter((item) => item !== place.item);
           }
           expect([...list]).toEqual(model);
+          expect(list.first).toBe(model[0]);
           expect(list.length).toBe(model.length);
         }
       }),
