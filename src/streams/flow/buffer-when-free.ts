@@ -26,6 +26,9 @@ export interface BufferCounters {
   queued: number;
 }
 
+/** Sums of the same times differ by less. */
+const sameTimeMs = 1e-6;
+
 export const noBufferCounters = (): BufferCounters => ({ in: 0, out: 0, rejected: 0, withdrawn: 0, forgotten: 0, queued: 0 });
 
 export interface BufferWhenFreeConfig<Item, Resource> {
@@ -67,21 +70,30 @@ export const bufferWhenFree =
       const { scheduler, limit, counters = noBufferCounters() } = config;
       const lane: Lane<Item> = new WaitingList<Item>();
       const hand = new Hand<Resource>();
+      /** Decides at the end of the tick. */
+      let turn: Subscription | undefined;
+      /** Decides when the planned wait is over. */
       let timer: Subscription | undefined;
-      let decidesAtTickEnd = false;
+      let timerDueMs = 0;
       let isDeciding = false;
       let sourceIsDone = false;
       let freeIsDone = false;
 
+      const stopTurn = (): void => {
+        turn?.unsubscribe();
+        turn = undefined;
+      };
+
       const stopTimer = (): void => {
         timer?.unsubscribe();
         timer = undefined;
-        decidesAtTickEnd = false;
       };
 
-      const startTimer = (delayMs: number): void => {
+      /** The wait of what came first stays the same while more comes: so does its timer. */
+      const waitUntil = (dueMs: number, delayMs: number): void => {
+        if (timer !== undefined && Math.abs(timerDueMs - dueMs) < sameTimeMs) return;
         stopTimer();
-        decidesAtTickEnd = delayMs === 0;
+        timerDueMs = dueMs;
         timer = scheduler.schedule(() => {
           stopTimer();
           decide();
@@ -89,7 +101,11 @@ export const bufferWhenFree =
       };
 
       const decideAtTickEnd = (): void => {
-        if (!decidesAtTickEnd && !isDeciding && lane.length > 0 && !hand.isEmpty) startTimer(0);
+        if (turn !== undefined || isDeciding || lane.length === 0 || hand.isEmpty) return;
+        turn = scheduler.schedule(() => {
+          stopTurn();
+          decide();
+        }, 0);
       };
 
       const take = (count: number): readonly Item[] => {
@@ -106,10 +122,11 @@ export const bufferWhenFree =
 
       /** The planned batch size; 0 when the plan is to wait, with the timer set. */
       const planned = (): number => {
-        const plan = config.plan(lane, scheduler.now());
+        const nowMs = scheduler.now();
+        const plan = config.plan(lane, nowMs);
         if ('waitMs' in plan) {
           if (!(plan.waitMs > 0)) throw new RangeError(`the plan waits for ${plan.waitMs} ms`);
-          startTimer(plan.waitMs);
+          waitUntil(nowMs + plan.waitMs, plan.waitMs);
           return 0;
         }
         if (!Number.isInteger(plan.take) || plan.take < 1 || plan.take > lane.length) {
@@ -139,6 +156,7 @@ export const bufferWhenFree =
 
       const endWhenDone = (): void => {
         if (lane.length === 0) {
+          stopTurn();
           stopTimer();
           if (sourceIsDone) subscriber.complete();
         } else if (freeIsDone && hand.isEmpty) {
@@ -184,6 +202,7 @@ export const bufferWhenFree =
         },
       });
       subscriber.add(() => {
+        stopTurn();
         stopTimer();
         freeing.unsubscribe();
         hand.releaseAll();

@@ -51,7 +51,8 @@ class MachineAction<T> extends Subscription implements SchedulerAction<T> {
 
   #arm(leftMs: number): void {
     if (leftMs < finestTimerMs) this.#turn = setImmediate(this.#wake);
-    else this.#timer = setTimeout(this.#wake, Math.min(leftMs, longestTimerMs));
+    // Node counts from the start of the turn, in whole milliseconds: one more, and it never wakes up too early.
+    else this.#timer = setTimeout(this.#wake, Math.min(Math.floor(leftMs) + 1, longestTimerMs));
   }
 
   #disarm(): void {
@@ -64,7 +65,8 @@ class MachineAction<T> extends Subscription implements SchedulerAction<T> {
 
 /**
  * The machine's time: `now()` is `performance.now()` in fractional milliseconds. Work without delay runs at the end of the tick, after every
- * callback whose input has come already; a delay is kept to fractions of a millisecond, the last one by turns of the event loop.
+ * callback whose input has come already. A delay below a millisecond is kept by turns of the event loop, which cost processor time; a longer one
+ * by a timer, up to a millisecond late.
  */
 export const machineScheduler: Scheduler = {
   now: () => performance.now(),
