@@ -6,14 +6,15 @@ export type Scheduler = SchedulerLike;
 
 type Work<T> = (this: SchedulerAction<T>, state: T) => void;
 
-/** A Node timer is no finer than this, and no longer than that. */
-const finestTimerMs = 1;
+/** Node's timers count whole milliseconds. A wait below this is kept by turns of the event loop instead, which cost processor time. */
+const shortestTimedMs = 0.5;
 const longestTimerMs = 2 ** 31 - 1;
 
 class MachineAction<T> extends Subscription implements SchedulerAction<T> {
   readonly #work: Work<T>;
   #state: T | undefined;
   #dueMs = 0;
+  #isTimed = false;
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
 
@@ -28,6 +29,7 @@ class MachineAction<T> extends Subscription implements SchedulerAction<T> {
     this.#state = state;
     if (delayMs > 0) {
       this.#dueMs = performance.now() + delayMs;
+      this.#isTimed = delayMs >= shortestTimedMs;
       this.#arm(delayMs);
     } else {
       this.#dueMs = 0;
@@ -50,9 +52,9 @@ class MachineAction<T> extends Subscription implements SchedulerAction<T> {
   };
 
   #arm(leftMs: number): void {
-    if (leftMs < finestTimerMs) this.#turn = setImmediate(this.#wake);
-    // Node counts from the start of the turn, in whole milliseconds: one more, and it never wakes up too early.
-    else this.#timer = setTimeout(this.#wake, Math.min(Math.floor(leftMs) + 1, longestTimerMs));
+    // Node counts from the start of the turn, so a timer may wake up too early; then another follows.
+    if (this.#isTimed) this.#timer = setTimeout(this.#wake, Math.min(leftMs, longestTimerMs));
+    else this.#turn = setImmediate(this.#wake);
   }
 
   #disarm(): void {
@@ -65,8 +67,8 @@ class MachineAction<T> extends Subscription implements SchedulerAction<T> {
 
 /**
  * The machine's time: `now()` is `performance.now()` in fractional milliseconds. Work without delay runs at the end of the tick, after every
- * callback whose input has come already. A delay below a millisecond is kept by turns of the event loop, which cost processor time; a longer one
- * by a timer, up to a millisecond late.
+ * callback whose input has come already. A delay below half a millisecond is kept by turns of the event loop, which cost processor time; a longer
+ * one by a timer. Work never runs early, and after a timer up to a millisecond late.
  */
 export const machineScheduler: Scheduler = {
   now: () => performance.now(),
