@@ -64,7 +64,8 @@ export class OnnxInstance implements Instance {
   readonly #onReady: () => void;
   readonly #onFailed: (error: InferError) => void;
   readonly #slots: readonly Slot[];
-  readonly #waiting = new Set<Run>();
+  /** No more than there are slots. */
+  readonly #waiting: Run[] = [];
   readonly #worker: StoppableWorker<ToWorker, FromWorker>;
   #state: 'starting' | 'ready' | 'stopping' | 'dead' = 'starting';
 
@@ -97,7 +98,7 @@ export class OnnxInstance implements Instance {
   }
 
   #begin(batch: Batch, subscriber: Subscriber<Part>): TeardownLogic {
-    if (this.#state !== 'ready' || this.#waiting.size >= slotCount) {
+    if (this.#state !== 'ready' || this.#waiting.length >= slotCount) {
       const why = this.#state === 'ready' ? 'has no room for another batch' : 'is not running';
       subscriber.error(new InferError('UNAVAILABLE', `model instance '${this.#name}' ${why}`, { reason: 'BACKEND' }));
       return undefined;
@@ -108,7 +109,7 @@ export class OnnxInstance implements Instance {
       return undefined;
     }
     this.#worker.enter();
-    this.#waiting.add(run);
+    this.#waiting.push(run);
     this.#startWaiting();
     return () => this.#cancel(run);
   }
@@ -137,10 +138,10 @@ export class OnnxInstance implements Instance {
   }
 
   #startWaiting(): void {
-    for (const run of this.#waiting) {
+    while (this.#waiting.length > 0) {
       const slot = this.#slots.find((candidate) => candidate.run === undefined);
-      if (slot === undefined) return;
-      this.#waiting.delete(run);
+      const run = slot === undefined ? undefined : this.#waiting.shift();
+      if (slot === undefined || run === undefined) return;
       this.#start(run, slot);
     }
   }
@@ -163,7 +164,9 @@ export class OnnxInstance implements Instance {
   }
 
   #cancel(run: Run): void {
-    if (this.#waiting.delete(run)) {
+    const position = this.#waiting.indexOf(run);
+    if (position >= 0) {
+      this.#waiting.splice(position, 1);
       this.#worker.leave();
       return;
     }
@@ -237,9 +240,8 @@ export class OnnxInstance implements Instance {
     this.#state = 'dead';
     const what = wasStarting ? 'unable to start model instance' : 'death of model instance';
     const error = new InferError('INTERNAL', `${what} '${this.#name}': ${reason.message}`, { cause: reason, reason: 'BACKEND' });
-    const lost = [...this.#slots.flatMap(({ run }) => run ?? []), ...this.#waiting];
+    const lost = [...this.#slots.flatMap(({ run }) => run ?? []), ...this.#waiting.splice(0)];
     for (const slot of this.#slots) slot.run = undefined;
-    this.#waiting.clear();
     this.#onFailed(error);
     for (const { subscriber } of lost) subscriber.error(error);
   }
