@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WaitingList } from '../../../src/streams/flow/waiting-list.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 describe('WaitingList', () => {
   it('does as an array does, whatever leaves it and from where', () => {
@@ -39,5 +40,22 @@ describe('WaitingList', () => {
     for (const item of 'abc') list.push(item);
     for (const item of list) if (item === 'b') break;
     expect([...list]).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each(['shift', 'remove'] as const)('keeps nothing alive through a place whose item has left (%s)', async (how) => {
+    const list = new WaitingList<object>();
+    const kept = list.push({});
+    const later = (): WeakRef<object> => {
+      const item = {};
+      const place = list.push(item);
+      if (how === 'remove') list.remove(kept);
+      else list.shift();
+      list.remove(place);
+      return new WeakRef(item);
+    };
+    const gone = later();
+    await collectGarbage();
+    expect(gone.deref()).toBeUndefined();
+    expect(kept.isTaken).toBe(false);
   });
 });
