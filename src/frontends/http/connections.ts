@@ -113,7 +113,7 @@ class Connection {
   #start(request: IncomingMessage, response: ServerResponse): void {
     this.#current = response;
     if (this.#isClosing) response.shouldKeepAlive = false;
-    response.once('close', this.#onClose);
+    response.on('close', this.#onClose);
     this.#handle(request, response);
   }
 

@@ -55,7 +55,8 @@ export class InferExchange implements Observer<InferResponse>, BodyTaker {
   }
 
   run(modelName: string, modelVersion: string): void {
-    this.#response.once('close', this.#onClose);
+    // It closes once; `once` would wrap the listener.
+    this.#response.on('close', this.#onClose);
     try {
       const { dataPlane, limits, memory } = this.#context;
       const served = dataPlane.model(modelName, modelVersion);

@@ -79,6 +79,8 @@ class BodyReader {
   #buffer: Buffer | undefined;
   #length = 0;
   #smallPieces = 0;
+  /** The body is settled: what the request still says is no concern. Its listeners go with it. */
+  #isDone = false;
 
   constructor(request: IncomingMessage, limit: BodyLimit, memory: BodyMemory, declared: number | undefined, taker: BodyTaker) {
     this.#request = request;
@@ -95,6 +97,7 @@ class BodyReader {
   }
 
   readonly #onData = (piece: Buffer): void => {
+    if (this.#isDone) return;
     try {
       this.#take(piece);
     } catch (error) {
@@ -134,7 +137,8 @@ class BodyReader {
   }
 
   readonly #onEnd = (): void => {
-    this.#stop();
+    if (this.#isDone) return;
+    this.#isDone = true;
     if (this.#buffer !== undefined) this.#taker.takeBody({ buffer: this.#buffer, length: this.#length, isPooled: true });
     else if (this.#only !== undefined) this.#taker.takeBody({ buffer: this.#only, length: this.#length, isPooled: false });
     else this.#taker.takeBody(noBody);
@@ -143,14 +147,9 @@ class BodyReader {
   readonly #onClose = (): void => this.#fail(clientGone);
 
   #fail(error: unknown): void {
-    this.#stop();
+    if (this.#isDone) return;
+    this.#isDone = true;
     if (this.#buffer !== undefined) this.#memory.give(this.#buffer);
     this.#taker.refuseBody(error);
-  }
-
-  #stop(): void {
-    this.#request.off('data', this.#onData);
-    this.#request.off('end', this.#onEnd);
-    this.#request.off('close', this.#onClose);
   }
 }

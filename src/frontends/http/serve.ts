@@ -12,7 +12,7 @@ import { BodyMemory } from './body-memory.ts';
 import { Connections } from './connections.ts';
 import { drain } from './drain.ts';
 import { healthRoutes } from './health-routes.ts';
-import { inferRoutes } from './infer-routes.ts';
+import { inferAtOnce, inferRoutes } from './infer-routes.ts';
 import { metadataRoutes } from './metadata-routes.ts';
 import { missingRoutes } from './missing-routes.ts';
 import { bodyLimits } from './parse-request.ts';
@@ -64,7 +64,10 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   const limits = bodyLimits(config.maxInputSize);
   const memory = new BodyMemory();
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs, shouldUpgradeCallback: upgradesTo(config) });
+  const context = { dataPlane, limits, memory, isForwarded, heads: new KnownHeads() };
+  const infer = inferAtOnce(context);
   const connections = new Connections(server, (request, response) => {
+    if (infer(request, response)) return;
     // Bodies are what the path says, whatever their type; fastify would refuse one that it cannot read.
     request.headers['content-type'] = anyType;
     app.routing(request, response);
@@ -74,7 +77,7 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   metadataRoutes(app, dataPlane);
   statisticsRoutes(app, dataPlane);
   repositoryRoutes(app, { dataPlane, limit: limits.json, memory });
-  inferRoutes(app, { dataPlane, limits, memory, isForwarded, heads: new KnownHeads() });
+  inferRoutes(app, context);
   missingRoutes(app);
   await app.ready();
   if (config.onUpgrade !== undefined) server.on('upgrade', upgradeWith(config.onUpgrade, connections));
