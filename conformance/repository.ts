@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { datatypes } from '../src/streams/tensors/datatype.ts';
 
 /** A model that exists in two kinds: for Weir (identity or ONNX) and for Triton (a few lines of Python). What they share is the config. */
 interface TwinModel {
@@ -12,24 +13,6 @@ interface TwinModel {
 }
 
 const root = join(import.meta.dirname, '..');
-
-export const datatypes = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-] as const;
-export type DatatypeName = (typeof datatypes)[number];
 
 const configType = (datatype: string): string => (datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`);
 

@@ -1,4 +1,4 @@
-import type { DatatypeName } from './repository.ts';
+import type { Datatype } from '../src/streams/tensors/datatype.ts';
 
 /** Three values of a datatype, extremes among them: as JSON text, and as bytes on the wire. */
 export interface Sample {
@@ -23,7 +23,7 @@ const of = (array: ArrayBufferView, json: string): Sample => ({
   bytes: Buffer.from(array.buffer, array.byteOffset, array.byteLength),
 });
 
-export const samples: Readonly<Record<DatatypeName, Sample>> = {
+export const samples: Readonly<Record<Datatype, Sample>> = {
   BOOL: of(Uint8Array.of(1, 0, 1), '[true,false,true]'),
   UINT8: of(Uint8Array.of(0, 7, 255), '[0,7,255]'),
   UINT16: of(Uint16Array.of(0, 7, 65_535), '[0,7,65535]'),

@@ -1,5 +1,5 @@
+import { datatypes } from '../../src/streams/tensors/datatype.ts';
 import type { CallCase, Case, StreamCase } from '../case.ts';
-import { datatypes } from '../repository.ts';
 import { floats, integers, samples } from '../samples.ts';
 
 const call = (name: string, rpc: string, request: object, varies?: RegExp): CallCase => ({

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
+import { type Datatype, datatypes } from '../../src/streams/tensors/datatype.ts';
 import type { HttpCase } from '../case.ts';
-import { type DatatypeName, datatypes } from '../repository.ts';
 import { binaryBody, floats, integers, samples } from '../samples.ts';
 
 const infer = (name: string, model: string, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): HttpCase => ({
@@ -12,7 +12,7 @@ const infer = (name: string, model: string, body: string | Buffer, headers: Read
   headers,
 });
 
-const identity = (datatype: DatatypeName): string => `identity_${datatype.toLowerCase()}`;
+const identity = (datatype: Datatype): string => `identity_${datatype.toLowerCase()}`;
 
 const jsonInput = (datatype: string, shape: readonly number[], data: string): string =>
   `{"name":"INPUT0","shape":${JSON.stringify(shape)},"datatype":"${datatype}","data":${data}}`;

@@ -1,5 +1,5 @@
+import { datatypes } from '../../src/streams/tensors/datatype.ts';
 import type { HttpCase } from '../case.ts';
-import { datatypes } from '../repository.ts';
 
 const http = (method: string, path: string, more: Partial<HttpCase> = {}): HttpCase => ({
   kind: 'http',
