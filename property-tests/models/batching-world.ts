@@ -5,7 +5,7 @@ import { runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance, Part } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
-import { HandInstance, makeInput, makeLog, makeRequest, makeSpec } from '../../test/support/model.ts';
+import { HandInstance, makeBatching, makeInput, makeLog, makePlacement, makeRequest, makeSpec } from '../../test/support/model.ts';
 import { VirtualTime } from '../../test/support/virtual-time.ts';
 
 export interface BatchingSetting {
@@ -72,10 +72,10 @@ export class BatchingWorld {
       dynamicBatching:
         setting.maxQueueDelayMs === undefined
           ? undefined
-          : { preferredBatchSizes: setting.preferredBatchSizes, maxQueueDelayMs: setting.maxQueueDelayMs },
+          : makeBatching({ preferredBatchSizes: setting.preferredBatchSizes, maxQueueDelayMs: setting.maxQueueDelayMs }),
       maxQueueSize: setting.maxQueueSize,
     });
-    const placements = Array.from({ length: setting.instances }, () => () => this.#open());
+    const placements = Array.from({ length: setting.instances }, () => ({ placement: makePlacement(), open: () => this.#open() }));
     const running = runModel({
       spec: this.#spec,
       placements,

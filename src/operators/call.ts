@@ -4,6 +4,7 @@ import type { InferError } from '../streams/inference/error.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { WaitingRequest } from './plan-batch.ts';
+import type { Step } from './step.ts';
 
 /** What a call does when its caller goes away. */
 export interface Cancellable {
@@ -31,6 +32,8 @@ export class Call implements WaitingRequest {
   holder: Cancellable;
   /** Where it waits, or did. */
   place: Place<Call> | undefined;
+  /** Set for a request of a sequence. */
+  step: Step | undefined;
   #isOpen = true;
 
   constructor({ request, rows, shapeKey, arrivedMs, caller, holder }: CallConfig) {

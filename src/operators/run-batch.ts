@@ -9,6 +9,7 @@ import type { EventSink } from '../streams/inference/events.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
+import type { Tensors } from '../streams/tensors/tensor.ts';
 import type { Call, Cancellable } from './call.ts';
 
 /** Calls, except `batches`; `in = out + failed + running` at every moment. */
@@ -31,6 +32,11 @@ export interface RunBatchConfig {
   readonly counters: RunCounters;
 }
 
+const noTensors: Tensors = new Map();
+
+const rescheduleRefused =
+  'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.';
+
 /** Statistics and metrics count what an instance says against the backend. */
 const backendError = (error: unknown): InferError => {
   const known = toInferError(error, 'BACKEND');
@@ -46,7 +52,9 @@ class BatchRun implements Observer<Part>, Cancellable {
   /** Answers so far to each call. */
   readonly #answers: number[] = [];
   #totalRows = 0;
-  #open: number;
+  #open = 0;
+  /** A request of a sequence is among them: the next one needs what this batch leaves behind. */
+  #mustFinish = false;
   #succeeded = 0;
   #succeededRows = 0;
   #queueMs = 0;
@@ -58,14 +66,15 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#granted = granted;
     this.#ended = ended;
     this.#startMs = config.scheduler.now();
-    this.#open = granted.items.length;
+    // Rows that only fill a batch up belong to nobody: their calls have ended before.
+    for (const call of granted.items) if (call.isOpen) this.#open++;
   }
 
   start(): void {
-    const { items, lease } = this.#granted;
+    const { lease } = this.#granted;
     const { counters } = this.#config;
-    counters.in += items.length;
-    counters.running += items.length;
+    counters.in += this.#open;
+    counters.running += this.#open;
     counters.batches++;
     lease.onEnded = (error) => this.#lose(error);
     const batch = this.#batch();
@@ -93,12 +102,17 @@ class BatchRun implements Observer<Part>, Cancellable {
       this.#refuseAnother(call, answers);
       return;
     }
+    const shown = call.step === undefined ? part : call.step.take(part);
     if (!call.isOpen) return;
-    if (part.error !== undefined) {
-      this.#fail(call, backendError(part.error));
+    if (shown.error !== undefined) {
+      this.#fail(call, backendError(shown.error));
       return;
     }
-    const response = this.#response(call, part);
+    if (shown.isRescheduled) {
+      this.#reschedule(call, shown);
+      return;
+    }
+    const response = this.#response(call, shown);
     if (!part.isLast) {
       call.answer(response);
       return;
@@ -109,8 +123,7 @@ class BatchRun implements Observer<Part>, Cancellable {
 
   /** Fails every call that has had no last answer. */
   error(error: unknown): void {
-    const failure = backendError(error);
-    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, failure);
+    this.#failAll(backendError(error));
     this.#ended.complete();
   }
 
@@ -118,7 +131,7 @@ class BatchRun implements Observer<Part>, Cancellable {
     const { items } = this.#granted;
     for (let of = 0; of < items.length; of++) {
       const call = items[of];
-      if (!call?.isOpen) continue;
+      if (call === undefined || !this.#has(call)) continue;
       const answers = this.#answers[of] ?? 0;
       if (this.#config.spec.decoupled || answers === 1) {
         this.#succeed(call);
@@ -133,16 +146,17 @@ class BatchRun implements Observer<Part>, Cancellable {
   /** A caller has gone. When nobody is left the instance is told. */
   cancel(): void {
     this.#leave('failed');
-    if (this.#open === 0) this.#ended.complete();
+    if (this.#open === 0 && !this.#mustFinish) this.#ended.complete();
   }
 
   /** However it ended. */
   end(): void {
     this.#isOver = true;
     this.#running?.unsubscribe();
-    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, this.#gone(undefined));
+    this.#failAll(this.#gone(undefined));
     this.#config.counters.batches--;
     this.#report();
+    for (const call of this.#granted.items) call.step?.released();
     this.#granted.lease.release();
   }
 
@@ -152,11 +166,12 @@ class BatchRun implements Observer<Part>, Cancellable {
     const rows = [];
     for (const call of items) {
       call.holder = this;
-      requests.push(call.request);
+      if (call.step !== undefined) this.#mustFinish = true;
+      requests.push(call.step === undefined ? call.request : call.step.request());
       rows.push(call.rows);
       this.#totalRows += call.rows;
     }
-    return { requests, rows, totalRows: this.#totalRows, times: this.#times };
+    return { requests, rows, totalRows: this.#totalRows, wholeInputs: noTensors, times: this.#times };
   }
 
   #response(call: Call, part: Part): InferResponse {
@@ -184,9 +199,31 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#queueMs += this.#startMs - call.arrivedMs;
   }
 
+  /** Whether it still waits for this batch: neither ended nor gone on to its next step. */
+  #has(call: Call): boolean {
+    return call.isOpen && call.holder === this;
+  }
+
+  #failAll(error: InferError): void {
+    for (const call of this.#granted.items) if (this.#has(call)) this.#fail(call, error);
+  }
+
   #fail(call: Call, error: InferError): void {
     this.#leave('failed');
     call.fail(error);
+  }
+
+  #reschedule(call: Call, part: Part): void {
+    if (call.step === undefined) {
+      this.#fail(call, new InferError('INVALID_ARGUMENT', rescheduleRefused, { reason: 'BACKEND' }));
+      return;
+    }
+    if (part.outputs.size > 0) call.answer({ ...this.#response(call, part), isLast: false });
+    if (!call.isOpen) return;
+    this.#succeeded++;
+    this.#succeededRows += call.rows;
+    this.#leave('out');
+    call.step.reschedule();
   }
 
   #refuseAnother(call: Call, answers: number): void {
@@ -197,8 +234,7 @@ class BatchRun implements Observer<Part>, Cancellable {
 
   /** The instance has ended under the batch; it may be too far gone to say so itself. */
   #lose(error: unknown): void {
-    const failure = error instanceof InferError ? backendError(error) : this.#gone(error);
-    for (const call of this.#granted.items) if (call.isOpen) this.#fail(call, failure);
+    this.#failAll(error instanceof InferError ? backendError(error) : this.#gone(error));
     this.#ended.complete();
   }
 

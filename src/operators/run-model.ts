@@ -1,9 +1,8 @@
-import { defer, from, mergeMap, Observable, tap } from 'rxjs';
+import { catchError, defer, EMPTY, from, mergeMap, Observable, tap } from 'rxjs';
 import { noBufferCounters } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
-import { leases } from '../streams/flow/leases.ts';
 import { restart } from '../streams/flow/restart.ts';
-import type { Instance } from '../streams/inference/backend.ts';
+import type { Instance, Placement } from '../streams/inference/backend.ts';
 import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { EventSink } from '../streams/inference/events.ts';
 import type { Infer, Layer } from '../streams/inference/infer.ts';
@@ -11,14 +10,19 @@ import { layers } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelGraph } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
-import { dynamicBatching } from './dynamic-batching.ts';
 import { Gate } from './gate.ts';
 import { noRunCounters, runBatch } from './run-batch.ts';
+import { schedule } from './schedule.ts';
+
+/** Where an instance runs, and one life of it: `backend.open` with its files and placement. */
+export interface PlacedInstance {
+  readonly placement: Placement;
+  readonly open: () => Observable<Instance>;
+}
 
 export interface RunModelConfig {
   readonly spec: ModelSpec;
-  /** One life of each instance: `backend.open` with its files and placement. */
-  readonly placements: readonly (() => Observable<Instance>)[];
+  readonly placements: readonly PlacedInstance[];
   /** Around the queue, the outermost first. */
   readonly layers: readonly Layer[];
   readonly sink: EventSink;
@@ -123,15 +127,20 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       return;
     }
 
-    const free$ = from(placements.map((life, placement) => restart({ open: open(placement, life), pauseMs, scheduler }))).pipe(
-      mergeMap((lives$) => lives$),
-      leases({ capacity: (instance) => instance.capacity }),
+    const lives = placements.map(({ open: life }, index) => restart({ open: open(index, life), pauseMs, scheduler }));
+    const isActive = (_: unknown, index: number): boolean => placements[index]?.placement.isPassive === false;
+    const lives$ = from(lives.filter(isActive)).pipe(mergeMap((all$) => all$));
+    // Kept alive, and lent to nobody. What their ends mean is said where they are opened.
+    const passive$ = from(lives.filter((_, index) => !isActive(_, index))).pipe(
+      mergeMap((all$) => all$),
+      mergeMap((life$) => life$.pipe(catchError(() => EMPTY))),
     );
     const run = runBatch({ spec, sink: config.sink, scheduler, log: config.log, counters: running });
 
     subscriber.add(() => gate.close());
+    subscriber.add(passive$.subscribe({ error: (error) => subscriber.error(toInferError(error)) }));
     subscriber.add(
-      gate.calls$.pipe(dynamicBatching({ spec, free$, withdrawn$: gate.withdrawn$, scheduler, counters: queue }), mergeMap(run)).subscribe({
+      gate.calls$.pipe(schedule({ spec, lives$, withdrawn$: gate.withdrawn$, scheduler, counters: queue }), mergeMap(run)).subscribe({
         error: (error) => subscriber.error(toInferError(error)),
       }),
     );

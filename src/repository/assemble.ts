@@ -18,7 +18,7 @@ export interface AssembleConfig {
 export const assemble = ({ spec, files, backend }: PreparedVersion, { sink, scheduler, log }: AssembleConfig): Observable<RunningModel> =>
   runModel({
     spec,
-    placements: placementsOf(spec.instanceGroups).map((placement) => () => backend.open(files, spec, placement)),
+    placements: placementsOf(spec.instanceGroups).map((placement) => ({ placement, open: () => backend.open(files, spec, placement) })),
     layers: requestLayers({ spec, sink, scheduler }),
     sink,
     scheduler,

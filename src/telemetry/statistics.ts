@@ -161,7 +161,7 @@ export const createStatistics = (): Statistics => {
     sink: (event) => {
       const sums = entry(event.model, event.version);
       if (event.kind === 'request-ended') addRequest(sums, event);
-      else addBatch(sums, event);
+      else if (event.kind === 'batch-executed') addBatch(sums, event);
     },
     of: (name, version) => statistics(name, version, counters(name, version)),
     counters,

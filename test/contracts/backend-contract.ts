@@ -5,7 +5,7 @@ import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
 import { tensorFrom } from '../../src/streams/tensors/tensor-from-values.ts';
 import { tensorValues } from '../../src/streams/tensors/tensor-values.ts';
-import { makeRequest } from '../support/model.ts';
+import { makePlacement, makeRequest } from '../support/model.ts';
 
 /**
  * A backend with a model that copies INPUT0 to OUTPUT0: FP32 [-1] under a batch dimension, `spec.maxBatchSize` at least 16.
@@ -43,6 +43,7 @@ const batchOf = (rows: readonly number[], first = 1): Batch => ({
   requests: rows.map((count, index) => requestOf(count, first + 100 * index)),
   rows,
   totalRows: rows.reduce((sum, count) => sum + count, 0),
+  wholeInputs: new Map(),
   times: { inputEndMs: 0, outputStartMs: 0 },
 });
 
@@ -78,7 +79,7 @@ export const backendContract = (name: string, create: () => Promise<BackendUnder
       subject = await create();
       const { backend, files, spec } = subject;
       instance = await new Promise<Instance>((resolve, reject) => {
-        life = backend.open(files, spec, { name: 'm_0', kind: 'CPU', device: 0 }).subscribe({
+        life = backend.open(files, spec, makePlacement()).subscribe({
           next: (opened) => {
             emitted.push(opened);
             resolve(opened);
@@ -171,7 +172,7 @@ export const backendContract = (name: string, create: () => Promise<BackendUnder
       for (const n of upTo(2)) {
         let opened: Subscription | undefined;
         const next = await new Promise<Instance>((resolve, reject) => {
-          opened = backend.open(files, spec, { name: `m_${n}`, kind: 'CPU', device: 0 }).subscribe({ next: resolve, error: reject });
+          opened = backend.open(files, spec, makePlacement({ name: `m_${n}` })).subscribe({ next: resolve, error: reject });
         });
         expect(await outcomeOf(next, batchOf([3]))).toEqual({ answers: answersTo([3]), end: 'complete' });
         opened?.unsubscribe();

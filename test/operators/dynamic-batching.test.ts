@@ -7,7 +7,7 @@ import type { Instance } from '../../src/streams/inference/backend.ts';
 import type { DynamicBatching } from '../../src/streams/inference/model-spec.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { operatorLaws } from '../contracts/operator-laws.ts';
-import { instantInstance, makeRequest, makeSpec } from '../support/model.ts';
+import { instantInstance, makeBatching, makeRequest, makeSpec } from '../support/model.ts';
 import { Supply } from '../support/supply.ts';
 
 const numberOf = (call: Call): number => Number(call.request.id);
@@ -59,5 +59,5 @@ const laws = (name: string, batching: DynamicBatching | undefined): void =>
     },
   });
 
-laws('dynamicBatching', { preferredBatchSizes: [1], maxQueueDelayMs: 5 });
+laws('dynamicBatching', makeBatching({ preferredBatchSizes: [1], maxQueueDelayMs: 5 }));
 laws('the default scheduler', undefined);

@@ -11,7 +11,17 @@ import type { InferenceEvent } from '../../src/streams/inference/events.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
-import { HandInstance, instantInstance, living, makeLog, makeRequest, makeSpec, messageOf } from '../support/model.ts';
+import {
+  HandInstance,
+  instantInstance,
+  living,
+  makeBatching,
+  makeLog,
+  makePlacement,
+  makeRequest,
+  makeSpec,
+  messageOf,
+} from '../support/model.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 interface Asked {
@@ -41,11 +51,11 @@ describe('runModel', () => {
     expect(time.pending).toBe(0);
   });
 
-  const start = (placements: readonly (() => Observable<Instance>)[], spec: Partial<ModelSpec> = {}): RunningModel[] => {
+  const start = (lives: readonly (() => Observable<Instance>)[], spec: Partial<ModelSpec> = {}): RunningModel[] => {
     const models: RunningModel[] = [];
     subscription = runModel({
       spec: makeSpec(spec),
-      placements,
+      placements: lives.map((open) => ({ placement: makePlacement(), open })),
       layers: [],
       sink: (event) => events.push(event),
       scheduler: time,
@@ -128,7 +138,7 @@ describe('runModel', () => {
 
   it('batches under a maximum of one row', () => {
     const instance = new HandInstance();
-    const model = startOne(instance, { maxBatchSize: 1, dynamicBatching: { preferredBatchSizes: [1], maxQueueDelayMs: 5 } });
+    const model = startOne(instance, { maxBatchSize: 1, dynamicBatching: makeBatching({ preferredBatchSizes: [1], maxQueueDelayMs: 5 }) });
     const asked = [ask(model), ask(model)];
     time.advance(0);
     instance.last.finish();
@@ -138,7 +148,7 @@ describe('runModel', () => {
 
   it('takes batching of a model without batch dimension as one request at a time', () => {
     const instance = new HandInstance();
-    const model = startOne(instance, { maxBatchSize: 0, dynamicBatching: { preferredBatchSizes: [], maxQueueDelayMs: 5 } });
+    const model = startOne(instance, { maxBatchSize: 0, dynamicBatching: makeBatching({ preferredBatchSizes: [], maxQueueDelayMs: 5 }) });
     ask(model, makeRequest({}, [4]));
     ask(model, makeRequest({}, [4]));
     time.advance(0);
@@ -341,7 +351,7 @@ describe('runModel', () => {
     const layered: RunningModel[] = [];
     subscription = runModel({
       spec: makeSpec(),
-      placements: [() => living(instantInstance)],
+      placements: [{ placement: makePlacement(), open: () => living(instantInstance) }],
       layers: [mark('outer'), mark('inner')],
       sink: () => {},
       scheduler: time,
@@ -354,7 +364,7 @@ describe('runModel', () => {
 
   it('counts in the events what succeeded', () => {
     const instance = new HandInstance();
-    const model = startOne(instance, { dynamicBatching: { preferredBatchSizes: [8], maxQueueDelayMs: 6 } });
+    const model = startOne(instance, { dynamicBatching: makeBatching({ preferredBatchSizes: [8], maxQueueDelayMs: 6 }) });
     ask(model, makeRequest({}, [2, 4]));
     time.advance(4);
     const gone = ask(model);
@@ -386,8 +396,8 @@ describe('runModel', () => {
   it('answers on the real clock, with a delay finer than a timer', async () => {
     const lives = concat(of(instantInstance), NEVER);
     const model$ = runModel({
-      spec: makeSpec({ dynamicBatching: { preferredBatchSizes: [8], maxQueueDelayMs: 0.1 } }),
-      placements: [() => lives],
+      spec: makeSpec({ dynamicBatching: makeBatching({ preferredBatchSizes: [8], maxQueueDelayMs: 0.1 }) }),
+      placements: [{ placement: makePlacement(), open: () => lives }],
       layers: [],
       sink: (event) => events.push(event),
       scheduler: machineScheduler,

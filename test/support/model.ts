@@ -1,8 +1,8 @@
 import { concat, NEVER, Observable, of } from 'rxjs';
-import type { Batch, Instance, Part } from '../../src/streams/inference/backend.ts';
+import type { Batch, Instance, Part, Placement } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
 import type { Log } from '../../src/streams/inference/log.ts';
-import type { InputSpec, ModelSpec } from '../../src/streams/inference/model-spec.ts';
+import type { DynamicBatching, InputSpec, ModelSpec, QueuePolicy } from '../../src/streams/inference/model-spec.ts';
 import { noParameters } from '../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
 import type { Shape } from '../../src/streams/tensors/shape.ts';
@@ -14,6 +14,37 @@ export const makeInput = (fields: Partial<InputSpec> = {}): InputSpec => ({
   dims: [4],
   reshape: undefined,
   optional: false,
+  allowRagged: false,
+  ...fields,
+});
+
+export const makeQueuePolicy = (fields: Partial<QueuePolicy> = {}): QueuePolicy => ({
+  timeoutAction: 'REJECT',
+  defaultTimeoutMs: 0,
+  allowTimeoutOverride: false,
+  maxQueueSize: 1000,
+  ...fields,
+});
+
+export const makeBatching = (fields: Partial<DynamicBatching> = {}): DynamicBatching => ({
+  preferredBatchSizes: [8],
+  maxQueueDelayMs: 0,
+  preserveOrdering: false,
+  priorityLevels: 0n,
+  defaultPriorityLevel: 0n,
+  defaultQueuePolicy: makeQueuePolicy(),
+  queuePolicies: new Map(),
+  isStrict: false,
+  ...fields,
+});
+
+export const makePlacement = (fields: Partial<Placement> = {}): Placement => ({
+  name: 'm_0',
+  kind: 'CPU',
+  device: 0,
+  isPassive: false,
+  resources: [],
+  priority: 1,
   ...fields,
 });
 
@@ -26,8 +57,14 @@ export const makeSpec = (fields: Partial<ModelSpec> = {}): ModelSpec => ({
   maxBatchSize: 8,
   inputs: [makeInput()],
   outputs: [{ name: 'OUT', datatype: 'UINT8', dims: [4], reshape: undefined, labels: [] }],
-  dynamicBatching: { preferredBatchSizes: [8], maxQueueDelayMs: 0 },
+  dynamicBatching: makeBatching(),
+  sequenceBatching: undefined,
+  batchOptions: { groupByParameter: undefined, unequalShapes: false, padding: undefined },
+  batchInputs: [],
+  batchOutputs: [],
   maxQueueSize: 1000,
+  warmups: [],
+  usesCache: false,
   instanceGroups: [],
   decoupled: false,
   parameters: new Map(),

@@ -25,6 +25,7 @@ interface Pair {
 export const identityBackend = ({ scheduler }: IdentityConfig = { scheduler: machineScheduler }): Backend => ({
   name: 'identity',
   needsModelFile: false,
+  gathers: false,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec) =>
     new Observable((subscriber) => {

@@ -22,6 +22,7 @@ export const onnxruntimeBackend = ({ config, log }: OnnxruntimeBackendConfig): B
   return {
     name: 'onnxruntime',
     needsModelFile: true,
+    gathers: true,
     describe: (files) => describeModel(files, log),
     open: (files, spec, placement) => openInstance(files, spec, placement, config),
   };

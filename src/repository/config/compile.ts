@@ -45,11 +45,30 @@ const compileTensor = (tensor: ConfigTensor, models: readonly SignatureTensor[] 
   return { name: tensor.name, datatype, dims: toShape(tensor.dims), reshape: reshape === undefined ? undefined : toShape(reshape) };
 };
 
-const compileGroup = ({ name, kind, count, gpus }: ConfigInstanceGroup): InstanceGroup => ({ name, kind: kinds[kind], count, gpus });
+const compileGroup = ({ name, kind, count, gpus }: ConfigInstanceGroup): InstanceGroup => ({
+  name,
+  kind: kinds[kind],
+  count,
+  gpus,
+  isPassive: false,
+  resources: [],
+  priority: 1,
+});
 
-const compileBatching = (batching: ConfigDynamicBatching): DynamicBatching => ({
+const compileBatching = (batching: ConfigDynamicBatching, defaultMaxQueueSize: number): DynamicBatching => ({
   preferredBatchSizes: [...new Set(batching.preferred_batch_size)].toSorted((a, b) => a - b),
   maxQueueDelayMs: Number(batching.max_queue_delay_microseconds) / 1000,
+  preserveOrdering: false,
+  priorityLevels: 0n,
+  defaultPriorityLevel: 0n,
+  defaultQueuePolicy: {
+    timeoutAction: 'REJECT',
+    defaultTimeoutMs: 0,
+    allowTimeoutOverride: false,
+    maxQueueSize: batching.default_queue_policy?.max_queue_size || defaultMaxQueueSize,
+  },
+  queuePolicies: new Map(),
+  isStrict: (batching.default_queue_policy?.max_queue_size ?? 0) > 0,
 });
 
 /** Turns a complete and checked config into what running the version needs. */
@@ -61,11 +80,23 @@ export const compile = (config: ModelConfig, { version, signature, labels, defau
     platform: config.platform,
     backend: config.backend,
     maxBatchSize: config.max_batch_size,
-    inputs: firstOfName(config.input).map((input): InputSpec => ({ ...compileTensor(input, signature?.inputs), optional: input.optional })),
+    inputs: firstOfName(config.input).map(
+      (input): InputSpec => ({
+        ...compileTensor(input, signature?.inputs),
+        optional: input.optional,
+        allowRagged: false,
+      }),
+    ),
     outputs: firstOfName(outputs).map(
       ({ output, labels: own }): OutputSpec => ({ ...compileTensor(output, signature?.outputs), labels: own }),
     ),
-    dynamicBatching: config.dynamic_batching === undefined ? undefined : compileBatching(config.dynamic_batching),
+    dynamicBatching: config.dynamic_batching === undefined ? undefined : compileBatching(config.dynamic_batching, defaultMaxQueueSize),
+    sequenceBatching: undefined,
+    batchOptions: { groupByParameter: undefined, unequalShapes: false, padding: undefined },
+    batchInputs: [],
+    batchOutputs: [],
+    warmups: [],
+    usesCache: false,
     maxQueueSize: config.dynamic_batching?.default_queue_policy?.max_queue_size || defaultMaxQueueSize,
     instanceGroups: config.instance_group.map(compileGroup),
     decoupled: config.model_transaction_policy?.decoupled ?? false,

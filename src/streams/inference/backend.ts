@@ -3,7 +3,7 @@ import type { Datatype } from '../tensors/datatype.ts';
 import type { Shape } from '../tensors/shape.ts';
 import type { Tensors } from '../tensors/tensor.ts';
 import type { InferError } from './error.ts';
-import type { InstanceKind, ModelSpec } from './model-spec.ts';
+import type { InstanceKind, ModelSpec, ResourceDemand } from './model-spec.ts';
 import type { Parameters } from './parameters.ts';
 import type { InferRequest } from './request.ts';
 
@@ -36,6 +36,11 @@ export interface Placement {
   readonly kind: InstanceKind;
   /** The GPU's number; 0 elsewhere. */
   readonly device: number;
+  /** Loaded, and given no requests. */
+  readonly isPassive: boolean;
+  readonly resources: readonly ResourceDemand[];
+  /** 2 gets half the turns of 1; at least 1. */
+  readonly priority: number;
 }
 
 /** Runs models of one kind. */
@@ -43,6 +48,8 @@ export interface Backend {
   readonly name: string;
   /** Whether a model must have a file in its version directory. */
   readonly needsModelFile: boolean;
+  /** Whether it makes one tensor of a batch's tensors: then unequal shapes cannot share an execution unless they are ragged or padded. */
+  readonly gathers: boolean;
   /** Reads the model's own inputs and outputs; undefined when only the config knows them. Rejects with an InferError. */
   describe(files: ModelFiles): Promise<ModelSignature | undefined>;
   /**
@@ -68,6 +75,8 @@ export interface Batch {
   /** Rows of each request; 1 for a model without batch dimension. */
   readonly rows: readonly number[];
   readonly totalRows: number;
+  /** Tensors of the whole batch, which no request has: `batch_input` of the config. */
+  readonly wholeInputs: Tensors;
   readonly times: BatchTimes;
 }
 
@@ -86,6 +95,8 @@ export interface Part {
   readonly outputs: Tensors;
   readonly parameters: Parameters;
   readonly isLast: boolean;
+  /** With `isLast`, of an iterative sequence: its request is to run again as the next step. Its outputs, if any, are an answer. */
+  readonly isRescheduled?: boolean;
   /** The request failed; the rest of the batch did not. Its outputs are empty. */
   readonly error: InferError | undefined;
 }

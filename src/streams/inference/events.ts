@@ -1,7 +1,7 @@
 import type { FailureReason } from './error.ts';
 
 /** What happened to requests, for statistics, metrics and traces to fold over. Durations are fractional milliseconds. */
-export type InferenceEvent = RequestEnded | BatchExecuted;
+export type InferenceEvent = RequestEnded | BatchExecuted | CacheAnswered | CacheMissed | ResponseMade;
 
 export interface RequestEnded {
   readonly kind: 'request-ended';
@@ -30,6 +30,38 @@ export interface BatchExecuted {
   readonly computeOutputMs: number;
   /** Milliseconds since 1970 at its end. */
   readonly endedAtMs: number;
+}
+
+/** A request was answered from the cache; it counts as a success, and not as an execution. */
+export interface CacheAnswered {
+  readonly kind: 'cache-answered';
+  readonly model: string;
+  readonly version: string;
+  /** From its arrival to the look into the cache. */
+  readonly queueMs: number;
+  readonly lookupMs: number;
+}
+
+/** A request whose answer was not in the cache, once it has been put there or has failed. */
+export interface CacheMissed {
+  readonly kind: 'cache-missed';
+  readonly model: string;
+  readonly version: string;
+  readonly lookupMs: number;
+  readonly insertMs: number;
+}
+
+/** One answer of a decoupled model, or its end without one. */
+export interface ResponseMade {
+  readonly kind: 'response-made';
+  readonly model: string;
+  readonly version: string;
+  /** 0 for the first answer to its request. */
+  readonly index: number;
+  readonly outcome: 'success' | 'fail' | 'empty' | 'cancel';
+  /** From the end of the one before it, or of the inputs, until the model gave it. */
+  readonly computeInferMs: number;
+  readonly computeOutputMs: number;
 }
 
 /** Takes events; never throws and never waits. */

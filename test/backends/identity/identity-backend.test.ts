@@ -8,15 +8,17 @@ import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import { type Datatype, elementByteSize } from '../../../src/streams/tensors/datatype.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
+import { makePlacement } from '../../support/model.ts';
 import { collect, failureOf, inferRequest, inputSpec, modelSpec, outputSpec } from '../../support/request-fixtures.ts';
 
 const files = { modelName: 'm', modelDirectory: '/m', versionDirectory: '/m/1', modelFile: '' };
-const placement = { name: 'm_0', kind: 'CPU', device: 0 } as const;
+const placement = makePlacement();
 
 const batchOf = (...requests: readonly InferRequest[]): Batch => ({
   requests,
   rows: requests.map(() => 1),
   totalRows: requests.length,
+  wholeInputs: new Map(),
   times: { inputEndMs: 0, outputStartMs: 0 },
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { onnxruntimeBackend } from '../../../src/backends/onnxruntime/onnxruntime-backend.ts';
 import { tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
 import { tensorValues } from '../../../src/streams/tensors/tensor-values.ts';
-import { makeLog } from '../../support/model.ts';
+import { makeLog, makePlacement } from '../../support/model.ts';
 import { addSub, externalData, identity, node, onnxModel, scalar, zipMap } from '../../support/onnx-models.ts';
 import { inferRequest, inputSpec, modelSpec, outputSpec } from '../../support/request-fixtures.ts';
 import { cpu, makeBatch, outputsOf, partsOf, workbench } from './workbench.ts';
@@ -102,8 +102,11 @@ describe('loading with the onnxruntime backend', () => {
 
   it('refuses a GPU on a machine without one, before the file is looked for', async () => {
     const files = { modelName: 'm', modelDirectory: '/nowhere', versionDirectory: '/nowhere/1', modelFile: 'model.onnx' };
-    const gpu = { ...spec, instanceGroups: [{ name: 'fast', kind: 'GPU' as const, count: 1, gpus: [0] }] };
-    const opening = open(files, gpu, { name: 'fast_0', kind: 'GPU', device: 0 });
+    const gpu = {
+      ...spec,
+      instanceGroups: [{ name: 'fast', kind: 'GPU' as const, count: 1, gpus: [0], isPassive: false, resources: [], priority: 1 }],
+    };
+    const opening = open(files, gpu, makePlacement({ name: 'fast_0', kind: 'GPU' }));
     await expect(opening).rejects.toMatchObject({
       code: expect.stringMatching(/INVALID_ARGUMENT|UNAVAILABLE/),
       message: expect.stringMatching(/^instance group fast of model m has kind KIND_GPU but no GPUs are available$|^unable to find/),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sessionOptions } from '../../../src/backends/onnxruntime/session-options.ts';
 import type { ModelSpec } from '../../../src/streams/inference/model-spec.ts';
+import { makePlacement } from '../../support/model.ts';
 import { modelSpec } from '../../support/request-fixtures.ts';
 import { cpu } from './workbench.ts';
 
@@ -86,7 +87,7 @@ describe('sessionOptions', () => {
   });
 
   it('asks for CUDA on a GPU, and refuses settings of it that cannot be handed on', () => {
-    const gpu = { name: 'm_0', kind: 'GPU', device: 1 } as const;
+    const gpu = makePlacement({ kind: 'GPU', device: 1 });
     expect(sessionOptions(modelSpec({}), gpu, mapOf({}))).toMatchObject({ executionProviders: [{ name: 'cuda', deviceId: 1 }, 'cpu'] });
     const limited = modelSpec({ parameters: mapOf({ gpu_mem_limit: '1000' }) });
     expect(() => sessionOptions(limited, gpu, mapOf({}))).toThrow(`parameter 'gpu_mem_limit' is not supported`);

@@ -10,10 +10,10 @@ import type { InferError } from '../../../src/streams/inference/error.ts';
 import type { ModelSpec } from '../../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
-import { makeLog } from '../../support/model.ts';
+import { makeLog, makePlacement } from '../../support/model.ts';
 import { type ModelFolder, writeModel } from '../../support/onnx-models.ts';
 
-export const cpu: Placement = { name: 'm_0', kind: 'CPU', device: 0 };
+export const cpu: Placement = makePlacement();
 
 /** A model that runs: its instance, and what became of its life. */
 export interface OpenModel {
@@ -68,6 +68,7 @@ export const makeBatch = (requests: readonly InferRequest[], rows?: readonly num
     requests,
     rows: counted,
     totalRows: counted.reduce((sum, count) => sum + count, 0),
+    wholeInputs: new Map(),
     times: { inputEndMs: 0, outputStartMs: 0 },
   };
 };

@@ -94,7 +94,7 @@ it('does not batch where inputs and outputs are written without it', async () =>
 
 it('describes scalars, of a batch and alone', async () => {
   const rows = await prepare({ signature: { inputs: [tensor('A', 'INT64', -1)], outputs: [tensor('B', 'INT64', -1)] } });
-  expect(rows.spec.inputs).toEqual([{ name: 'A', datatype: 'INT64', dims: [1], reshape: [], optional: false }]);
+  expect(rows.spec.inputs).toMatchObject([{ name: 'A', datatype: 'INT64', dims: [1], reshape: [], optional: false }]);
   expect(rows.spec.config).toMatchObject({ max_batch_size: 4, input: [{ dims: [1], reshape: { shape: [] } }] });
   const scalar = { inputs: [tensor('A', 'INT64')], outputs: [tensor('B', 'INT64', -1)] };
   const alone = await prepare({ signature: scalar });
@@ -126,7 +126,7 @@ it('names instance groups and counts their instances', async () => {
   const config =
     'instance_group [ { count: 3 }, { kind: KIND_CPU }, { name: "g" kind: KIND_MODEL }, { kind: KIND_GPU }, { kind: KIND_GPU gpus: 1 count: 2 } ]';
   const { spec } = await prepare({ config, gpus: [0, 1] });
-  expect(spec.instanceGroups).toEqual([
+  expect(spec.instanceGroups).toMatchObject([
     { name: 'm_0', kind: 'CPU', count: 3, gpus: [] },
     { name: 'm_1', kind: 'CPU', count: 2, gpus: [] },
     { name: 'g', kind: 'MODEL', count: 1, gpus: [] },

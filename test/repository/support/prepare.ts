@@ -14,6 +14,7 @@ import { folderOf } from './folders.ts';
 export const describedBackend = (signature: ModelSignature): Backend => ({
   name: 'onnxruntime',
   needsModelFile: true,
+  gathers: true,
   describe: async () => signature,
   open: () => NEVER,
 });

@@ -1,0 +1,14 @@
+import type { Part } from '../streams/inference/backend.ts';
+import type { InferRequest } from '../streams/inference/request.ts';
+
+/** One request of a sequence on its way through a batch: what its sequence adds to it and takes from it. It runs to its end even if its caller goes. */
+export interface Step {
+  /** As the model is to see it, control inputs and states included. Asked once, when its batch begins. */
+  request(): InferRequest;
+  /** An answer of the model, in time to read its tensors; returns what the caller may see of it. */
+  take(part: Part): Part;
+  /** The model wants it to run again: the call is still open, and its next step follows `released`. */
+  reschedule(): void;
+  /** Its batch has ended, in whatever way. Called once, before the lease goes back. */
+  released(): void;
+}
