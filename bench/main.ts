@@ -6,10 +6,11 @@ import { identity } from './identity.ts';
 import { large } from './large.ts';
 import { peers } from './peers.ts';
 import { record } from './record.ts';
+import { sequences } from './sequences.ts';
 import { soak } from './soak.ts';
 import { vad } from './vad.ts';
 
-const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, peers, soak, cycles };
+const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, sequences, peers, soak, cycles };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -22,13 +22,22 @@ const [requestType, answerType, streamType] = ['ModelInferRequest', 'ModelInferR
   root.lookupType(`inference.${name}`),
 );
 
+const parameterOf = (value: number | boolean): Readonly<Record<string, unknown>> =>
+  typeof value === 'number' ? { int64_param: value } : { bool_param: value };
+
 /** A `ModelInferRequest` with raw contents. */
-export const encodeRequest = ({ model, inputs }: Question, id: string, contents: readonly Buffer[]): Buffer =>
+export const encodeRequest = (
+  { model, inputs }: Question,
+  id: string,
+  contents: readonly Buffer[],
+  parameters: Readonly<Record<string, number | boolean>> = {},
+): Buffer =>
   Buffer.from(
     requestType
       ?.encode({
         model_name: model,
         id,
+        parameters: Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, parameterOf(value)])),
         inputs: inputs.map(({ name, shape }) => ({ name, datatype: 'FP32', shape })),
         raw_input_contents: contents,
       })

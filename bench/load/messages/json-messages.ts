@@ -14,7 +14,12 @@ interface AnswerHead {
 }
 
 /** The JSON that stands before binary tensors. */
-export const requestHead = ({ inputs }: Question, id: string, contents: readonly Buffer[]): Buffer =>
+export const requestHead = (
+  { inputs }: Question,
+  id: string,
+  contents: readonly Buffer[],
+  parameters: Readonly<Record<string, number | boolean>> = {},
+): Buffer =>
   Buffer.from(
     JSON.stringify({
       id,
@@ -24,7 +29,7 @@ export const requestHead = ({ inputs }: Question, id: string, contents: readonly
         shape,
         parameters: { binary_data_size: contents[index]?.length ?? 0 },
       })),
-      parameters: { binary_data_output: true },
+      parameters: { ...parameters, binary_data_output: true },
     }),
   );
 
