@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { identityConfig } from '../identity-contest.ts';
-import { vadModel } from '../vad/repository.ts';
+import { writeStatelessVad } from '../vad/repository.ts';
 import { largeFloats, slowMs } from './target.ts';
 
 const slowly = `parameters { key: "execute_delay_ms" value: { string_value: "${slowMs}" } }\n`;
@@ -15,6 +15,6 @@ export const writeSoakRepository = (): string => {
     mkdirSync(join(repository, name, '1'), { recursive: true });
     writeFileSync(join(repository, name, 'config.pbtxt'), config);
   }
-  cpSync(join(dirname(vadModel), '..'), join(repository, 'vad'), { recursive: true });
+  writeStatelessVad(repository, 'vad');
   return repository;
 };

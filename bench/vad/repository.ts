@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Question } from '../load/load.ts';
@@ -7,19 +7,42 @@ const source = join(import.meta.dirname, '..', '..', 'examples', 'models', 'vad'
 
 export const vadModel = join(source, '1', 'model.onnx');
 
-/** The voice detector twice: as it is, and with the default scheduler, which runs one request at a time. */
+/** The voice detector without sequences: the caller carries its states, so that its requests batch with or without regard for order. */
+const statelessConfig = (name: string, scheduler: string): string => `
+name: "${name}"
+backend: "onnxruntime"
+max_batch_size: 64
+input [
+  { name: "AUDIO" data_type: TYPE_FP32 dims: [ 512 ] },
+  { name: "CONTEXT" data_type: TYPE_FP32 dims: [ 64 ] },
+  { name: "STATE" data_type: TYPE_FP32 dims: [ 2, 128 ] }
+]
+output [
+  { name: "SPEECH" data_type: TYPE_FP32 dims: [ 1 ] },
+  { name: "CONTEXT_OUT" data_type: TYPE_FP32 dims: [ 64 ] },
+  { name: "STATE_OUT" data_type: TYPE_FP32 dims: [ 2, 128 ] }
+]
+${scheduler}
+instance_group [ { kind: KIND_CPU count: 1 } ]
+parameters { key: "intra_op_thread_count" value: { string_value: "1" } }
+`;
+
+/** Adds the stateless voice detector to a repository under a name of its own. */
+export const writeStatelessVad = (repository: string, name: string, scheduler = 'dynamic_batching { }'): void => {
+  mkdirSync(join(repository, name));
+  cpSync(join(source, '1'), join(repository, name, '1'), { recursive: true });
+  writeFileSync(join(repository, name, 'config.pbtxt'), statelessConfig(name, scheduler));
+};
+
+/** The voice detector twice: in batches, and with the default scheduler, which runs one request at a time. */
 export const writeVadRepository = (): string => {
   const repository = mkdtempSync(join(tmpdir(), 'weir-bench-'));
-  for (const name of ['vad_batched', 'vad_single']) {
-    mkdirSync(join(repository, name));
-    cpSync(join(source, '1'), join(repository, name, '1'), { recursive: true });
-    const config = readFileSync(join(source, 'config.pbtxt'), 'utf8').replace('name: "vad"', `name: "${name}"`);
-    writeFileSync(join(repository, name, 'config.pbtxt'), name === 'vad_single' ? config.replace('dynamic_batching { }', '') : config);
-  }
+  writeStatelessVad(repository, 'vad_batched');
+  writeStatelessVad(repository, 'vad_single', '');
   return repository;
 };
 
-/** What one client asks; `rows` at a time. */
+/** What one client of the stateless detector asks; `rows` at a time. */
 export const vadQuestion = (model: string, rows = 1): Question => ({
   model,
   inputs: [

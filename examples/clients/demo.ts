@@ -34,9 +34,9 @@ if (sampleRate !== 16_000) throw new Error(`the model listens at 16000 Hz, ${opt
 const stream = async (title: string, detect: Detect): Promise<void> => {
   console.log(`\n${title}: ${(samples.length / sampleRate).toFixed(1)} s of sound in chunks of 32 ms`);
   let chunk = 0;
-  const inTime: Detect = async (...step) => {
+  const inTime: Detect = async (next) => {
     if (!options.fast) await pause((chunkSamples / sampleRate) * 1000);
-    return detect(...step);
+    return detect(next);
   };
   const began = performance.now();
   const probabilities = await detectSpeech(samples, inTime, (speech) => drawBar(chunk++, speech));

@@ -1,7 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
-import { chunkSamples, contextSamples, type Detect } from './speech.ts';
+import { chunkSamples, type Detect } from './speech.ts';
 
 const protos = join(import.meta.dirname, '..', '..', 'proto');
 
@@ -15,13 +16,13 @@ const loadMessages = () => {
 
 interface StreamAnswer {
   readonly error_message: string;
-  readonly infer_response: { readonly outputs: readonly { readonly name: string }[]; readonly raw_output_contents: readonly Uint8Array[] };
+  /** One output: SPEECH. */
+  readonly infer_response: { readonly raw_output_contents: readonly Uint8Array[] };
 }
 
 const asBytes = (values: Float32Array): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
-const asFloats = (bytes: Uint8Array): Float32Array => new Float32Array(Uint8Array.from(bytes).buffer);
 
-/** A `vad` client over one bidirectional stream (`ModelStreamInfer`). */
+/** A `vad` client over one bidirectional stream (`ModelStreamInfer`), whose sound is one sequence. */
 export const connectGrpc = async (address: string): Promise<{ detect: Detect; close: () => void }> => {
   const messages = loadMessages();
   const client = new Client(address, credentials.createInsecure(), { 'grpc.max_receive_message_length': -1 });
@@ -34,25 +35,24 @@ export const connectGrpc = async (address: string): Promise<{ detect: Detect; cl
   const ended = new Promise<never>((_, reject) => stream.once('error', reject));
   ended.catch(() => undefined);
 
-  const detect: Detect = async (audio, context, state) => {
+  const sequenceId = randomInt(1, 2 ** 31);
+  const detect: Detect = async ({ samples, isFirst, isLast }) => {
     const answer = new Promise<object>((resolve) => stream.once('data', resolve));
     stream.write({
       model_name: 'vad',
-      inputs: [
-        { name: 'AUDIO', datatype: 'FP32', shape: [1, chunkSamples] },
-        { name: 'CONTEXT', datatype: 'FP32', shape: [1, contextSamples] },
-        { name: 'STATE', datatype: 'FP32', shape: [1, 2, 128] },
-      ],
-      raw_input_contents: [audio, context, state].map(asBytes),
+      parameters: {
+        sequence_id: { int64_param: sequenceId },
+        sequence_start: { bool_param: isFirst },
+        sequence_end: { bool_param: isLast },
+      },
+      inputs: [{ name: 'AUDIO', datatype: 'FP32', shape: [1, chunkSamples] }],
+      raw_input_contents: [asBytes(samples)],
     });
     const { error_message, infer_response } = (await Promise.race([answer, ended])) as StreamAnswer;
     if (error_message !== '') throw new Error(error_message);
-    const output = (name: string): Float32Array => {
-      const bytes = infer_response.raw_output_contents[infer_response.outputs.findIndex((tensor) => tensor.name === name)];
-      if (bytes === undefined) throw new Error(`the answer lacks ${name}`);
-      return asFloats(bytes);
-    };
-    return { speech: output('SPEECH')[0] ?? Number.NaN, context: output('CONTEXT_OUT'), state: output('STATE_OUT') };
+    const [speech] = infer_response.raw_output_contents;
+    if (speech === undefined) throw new Error('the answer lacks SPEECH');
+    return Buffer.from(speech).readFloatLE(0);
   };
   return {
     detect,

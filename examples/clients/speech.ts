@@ -1,28 +1,24 @@
-/** What the `vad` model takes at each step and hands on to the next. */
+/** Samples that the `vad` model takes at each step. */
 export const chunkSamples = 512;
-export const contextSamples = 64;
-export const stateValues = 2 * 128;
 
-export interface Step {
-  /** Probability that the chunk holds speech. */
-  readonly speech: number;
-  readonly context: Float32Array;
-  readonly state: Float32Array;
+/** One step of a sequence. */
+export interface Chunk {
+  readonly samples: Float32Array;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
 }
 
-/** Runs one chunk of sound with what the step before handed on. */
-export type Detect = (audio: Float32Array, context: Float32Array, state: Float32Array) => Promise<Step>;
+/** The probability that the chunk holds speech. The server remembers what came before it. */
+export type Detect = (chunk: Chunk) => Promise<number>;
 
-/** Sends the chunks one after another, each with the state of the one before, and tells of each probability as it comes. */
+/** Sends the chunks one after another, and tells of each probability as it comes. */
 export const detectSpeech = async (samples: Float32Array, detect: Detect, onStep: (speech: number) => void): Promise<readonly number[]> => {
   const probabilities: number[] = [];
-  let context: Float32Array = new Float32Array(contextSamples);
-  let state: Float32Array = new Float32Array(stateValues);
   for (let at = 0; at + chunkSamples <= samples.length; at += chunkSamples) {
-    const step = await detect(samples.subarray(at, at + chunkSamples), context, state);
-    ({ context, state } = step);
-    probabilities.push(step.speech);
-    onStep(step.speech);
+    const isLast = at + 2 * chunkSamples > samples.length;
+    const speech = await detect({ samples: samples.subarray(at, at + chunkSamples), isFirst: at === 0, isLast });
+    probabilities.push(speech);
+    onStep(speech);
   }
   return probabilities;
 };

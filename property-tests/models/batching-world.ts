@@ -4,21 +4,21 @@ import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance, Part } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
-import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
-import { HandInstance, makeBatching, makeInput, makeLog, makePlacement, makeRequest, makeSpec } from '../../test/support/model.ts';
+import type { ModelSpec, QueuePolicy } from '../../src/streams/inference/model-spec.ts';
+import { HandInstance, makeInput, makeLog, makePlacement, makeRequest, makeSpec } from '../../test/support/model.ts';
 import { VirtualTime } from '../../test/support/virtual-time.ts';
+import type { BatchingSetting } from './batching-setting.ts';
+import { batchingOf, deadlineOf, isStrict, levelOf, policyOf } from './batching-setting.ts';
 
-export interface BatchingSetting {
-  readonly maxBatchSize: number;
-  readonly preferredBatchSizes: readonly number[];
-  /** Undefined for the default scheduler. */
-  readonly maxQueueDelayMs: number | undefined;
-  readonly maxQueueSize: number;
-  readonly instances: number;
-  readonly capacity: number;
+type End = 'answered' | 'failed' | 'over limit' | 'timed out' | 'cancelled';
+
+export interface Arrival {
+  readonly rows: number;
+  readonly width: number;
+  /** As the client writes them; 0 for none. */
+  readonly priority: number;
+  readonly timeoutMs: number;
 }
-
-type End = 'answered' | 'failed' | 'rejected' | 'cancelled';
 
 /** What should become of a request, and what did. */
 interface Asked {
@@ -26,7 +26,10 @@ interface Asked {
   readonly rows: number;
   readonly width: number;
   readonly arrivedMs: number;
-  state: 'waiting' | 'running' | End;
+  readonly level: number;
+  readonly policy: QueuePolicy;
+  readonly deadlineMs: number;
+  state: 'arriving' | 'waiting' | 'running' | End;
   ends: number;
   cancel(): void;
 }
@@ -48,32 +51,37 @@ class WatchedInstance extends HandInstance {
   }
 }
 
+/** After a deadline a tick passes: about a microsecond. */
+const tickMs = 2 ** -10;
+/** Sums of the same times differ by less. */
+const roundingMs = 1e-6;
+
 /** A running model on virtual time, what it was asked, and the faults found so far. */
 export class BatchingWorld {
   readonly setting: BatchingSetting;
   readonly time = new VirtualTime();
   readonly asked: Asked[] = [];
+  readonly batches: (readonly number[])[] = [];
   readonly instances: WatchedInstance[] = [];
   /** Collected here and asserted by the property: what is thrown inside of a stream may never be seen. */
   readonly faults: string[] = [];
   readonly #spec: ModelSpec;
+  /** Batches that an instance may have at once. */
+  readonly #permits: number;
   readonly #lives = new Map<WatchedInstance, Subject<Instance>>();
   #model: RunningModel | undefined;
-  #lastStarted = -1;
   #events = 0;
   #answeredRows = 0;
   readonly stop: () => void;
 
   constructor(setting: BatchingSetting) {
     this.setting = setting;
+    this.#permits = setting.maxQueueDelayMs !== undefined && isStrict(setting) ? 1 : setting.capacity;
     this.#spec = makeSpec({
       maxBatchSize: setting.maxBatchSize,
       inputs: [makeInput({ dims: [-1] })],
-      dynamicBatching:
-        setting.maxQueueDelayMs === undefined
-          ? undefined
-          : makeBatching({ preferredBatchSizes: setting.preferredBatchSizes, maxQueueDelayMs: setting.maxQueueDelayMs }),
-      maxQueueSize: setting.maxQueueSize,
+      dynamicBatching: batchingOf(setting),
+      maxQueueSize: setting.policies.reduce((sum, { maxQueueSize }) => sum + maxQueueSize, 0),
     });
     const placements = Array.from({ length: setting.instances }, () => ({ placement: makePlacement(), open: () => this.#open() }));
     const running = runModel({
@@ -101,8 +109,13 @@ export class BatchingWorld {
     return this.#model;
   }
 
+  /** In the order in which they should go. */
   get waiting(): readonly Asked[] {
-    return this.asked.filter(({ state }) => state === 'waiting');
+    return this.asked.filter(({ state }) => state === 'waiting').sort((a, b) => this.#order(a, b));
+  }
+
+  numbersOf(state: Asked['state']): readonly number[] {
+    return this.asked.filter((asked) => asked.state === state).map(({ n }) => n);
   }
 
   /** Batches that run now, in order of their start within each instance. */
@@ -111,27 +124,35 @@ export class BatchingWorld {
   }
 
   get freePermits(): number {
-    return this.instances.reduce((free, instance) => free + (instance.isAlive ? instance.capacity - instance.running : 0), 0);
+    return this.instances.reduce((free, instance) => free + (instance.isAlive ? this.#permits - instance.running : 0), 0);
   }
 
-  arrive(rows: number, width: number): void {
+  arrive({ rows, width, priority, timeoutMs }: Arrival): void {
     const n = this.asked.length;
-    const wasFull = this.waiting.length >= this.setting.maxQueueSize;
+    const arrivedMs = this.time.now();
+    const level = this.setting.maxQueueDelayMs === undefined ? 0 : levelOf(this.setting, priority);
+    const policy = policyOf(this.setting, level);
+    const deadlineMs = this.setting.maxQueueDelayMs === undefined ? Number.POSITIVE_INFINITY : deadlineOf(policy, arrivedMs, timeoutMs);
+    const others = this.waiting.filter((other) => other.level === level && !(this.#isPast(other) && policy.timeoutAction === 'REJECT'));
+    const wasFull = others.length >= policy.maxQueueSize;
     const wasFree = this.freePermits > 0;
-    const asked: Asked = { n, rows, width, arrivedMs: this.time.now(), state: 'waiting', ends: 0, cancel: () => {} };
+    const asked: Asked = { n, rows, width, arrivedMs, level, policy, deadlineMs, state: 'arriving', ends: 0, cancel: () => {} };
     this.asked.push(asked);
     const end = (state: End): void => {
       asked.state = state;
       asked.ends++;
     };
-    const request = makeRequest({ id: `${n}` }, [rows, width], n % 256);
-    const caller = this.model.infer(request).subscribe({
+    const fields = { id: `${n}`, priority: BigInt(priority), timeoutMicroseconds: BigInt(Math.round(timeoutMs * 1000)) };
+    const caller = this.model.infer(makeRequest(fields, [rows, width], n % 256)).subscribe({
       next: ({ id, outputs }) => {
         const bytes = outputs.get('OUT')?.bytes;
         if (id !== `${n}` || bytes?.length !== rows * width || bytes[0] !== n % 256) this.faults.push(`${n} got the answer of another`);
         this.#answeredRows += rows;
       },
-      error: (error: InferError) => end(error.reason === 'REJECTED' ? 'rejected' : 'failed'),
+      error: (error: InferError) => {
+        if (error.message === 'Request timeout expired') this.#checkTimeout(asked);
+        end(error.reason !== 'REJECTED' ? 'failed' : error.message === 'Request timeout expired' ? 'timed out' : 'over limit');
+      },
       complete: () => end('answered'),
     });
     asked.cancel = () => {
@@ -139,31 +160,40 @@ export class BatchingWorld {
       end('cancelled');
       caller.unsubscribe();
     };
-    if (asked.state === 'rejected' && !wasFull) this.faults.push(`${n} was rejected beside room`);
-    if (asked.state !== 'rejected' && wasFull && !wasFree) this.faults.push(`${n} was let into a full queue`);
+    if (asked.state === 'over limit' && !wasFull) this.faults.push(`${n} was rejected beside room`);
+    if (asked.state !== 'over limit' && wasFull && !wasFree) this.faults.push(`${n} was let into a full level`);
+    if (asked.state === 'arriving') asked.state = 'waiting';
   }
 
   onBatch({ requests, totalRows }: Batch, instance: WatchedInstance): void {
     const batch = requests.map(({ id }) => this.asked[Number(id)]).filter((asked) => asked !== undefined);
+    this.batches.push(batch.map(({ n }) => n));
     const names = batch.map(({ n }) => n).join();
     const rows = batch.reduce((sum, asked) => sum + asked.rows, 0);
     if (rows !== totalRows || rows > this.setting.maxBatchSize) this.faults.push(`batch ${names} has ${rows} rows and says ${totalRows}`);
     if (new Set(batch.map(({ width }) => width)).size > 1) this.faults.push(`batch ${names} mixes shapes`);
     if (this.setting.maxQueueDelayMs === undefined && batch.length > 1) this.faults.push(`batch ${names} of a model that does not batch`);
-    if (instance.running >= instance.capacity || !instance.isAlive) this.faults.push(`batch ${names} beyond the capacity of its instance`);
+    if (instance.running >= this.#permits || !instance.isAlive) this.faults.push(`batch ${names} beyond the capacity of its instance`);
+    const first = this.waiting.slice(0, batch.length).map(({ n }) => n);
+    if (first.join() !== names) this.faults.push(`batch ${names} goes before ${first}`);
     for (const asked of batch) {
       if (asked.state !== 'waiting') this.faults.push(`${asked.n} runs though it is ${asked.state}`);
-      if (asked.n <= this.#lastStarted) this.faults.push(`${asked.n} runs after ${this.#lastStarted}`);
-      this.#lastStarted = asked.n;
+      if (this.#isPast(asked) && asked.policy.timeoutAction === 'REJECT') this.faults.push(`${asked.n} runs after its time-out`);
       asked.state = 'running';
     }
   }
 
-  /** To the moment at which the longest-waiting request must have gone, if an instance was free. */
-  advanceToDeadline(): void {
-    const [oldest] = this.waiting;
-    if (oldest === undefined) return;
-    this.time.advance(Math.max(0, oldest.arrivedMs + (this.setting.maxQueueDelayMs ?? 0) - this.time.now()));
+  /** To the moment at which the next request must have gone, if an instance was free. */
+  advanceToDelay(): void {
+    const [next] = this.waiting;
+    if (next === undefined) return;
+    this.time.advance(Math.max(0, next.arrivedMs + (this.setting.maxQueueDelayMs ?? 0) - this.time.now()));
+  }
+
+  /** To the last moment of the request whose time is up next. */
+  advanceToTimeout(): void {
+    const next = Math.min(...this.waiting.filter((asked) => !this.#isPast(asked)).map(({ deadlineMs }) => deadlineMs));
+    this.time.advance(Number.isFinite(next) ? Math.max(0, next - this.time.now()) : 0);
   }
 
   /** The instance dies; another follows after a pause. */
@@ -181,8 +211,9 @@ export class BatchingWorld {
     for (const { name, in: entered, out, failed, queued, running } of stages) {
       if (entered !== out + failed + queued + running) this.faults.push(`stage ${name} lost count`);
     }
-    const [queue, run] = stages;
-    const count = (state: Asked['state']): number => this.asked.filter((asked) => asked.state === state).length;
+    const queue = stages.find(({ name }) => name === 'queue');
+    const run = stages.find(({ name }) => name === 'run');
+    const count = (state: Asked['state']): number => this.numbersOf(state).length;
     if (queue?.queued !== count('waiting')) this.faults.push(`${queue?.queued} are said to wait, ${count('waiting')} do`);
     if (run?.running !== count('running')) this.faults.push(`${run?.running} are said to run, ${count('running')} do`);
     if (run?.out !== count('answered')) this.faults.push(`${run?.out} are said to have been answered, ${count('answered')} were`);
@@ -194,20 +225,23 @@ export class BatchingWorld {
   }
 
   /** What holds at the end of a tick. */
-  checkDelay(): void {
-    const [oldest] = this.waiting;
-    if (oldest === undefined || this.freePermits === 0) return;
-    const waitedMs = this.time.now() - oldest.arrivedMs;
+  checkTime(): void {
+    const nowMs = this.time.now();
+    for (const { n, policy, deadlineMs } of this.waiting) {
+      if (policy.timeoutAction === 'REJECT' && nowMs > deadlineMs + tickMs + roundingMs) this.faults.push(`${n} waits past its time-out`);
+    }
+    const [next] = this.waiting;
+    if (next === undefined || this.freePermits === 0) return;
     const delayMs = this.setting.maxQueueDelayMs ?? 0;
     // As the planner does, and not as an age: so both round alike.
-    if (this.time.now() >= oldest.arrivedMs + delayMs) this.faults.push(`${oldest.n} waits ${waitedMs} ms beside a free instance`);
+    if (nowMs >= next.arrivedMs + delayMs) this.faults.push(`${next.n} waits ${nowMs - next.arrivedMs} ms beside a free instance`);
   }
 
   /** Lets everything that is inside come to its end. */
   finish(): void {
     for (let rounds = 0; rounds < 500; rounds++) {
       this.time.advance(1000);
-      this.checkDelay();
+      this.checkTime();
       for (const run of this.runs) run.finish();
       if (this.waiting.length === 0 && this.runs.length === 0) break;
     }
@@ -218,6 +252,23 @@ export class BatchingWorld {
     if (this.#events !== this.#answeredRows) this.faults.push(`events tell of ${this.#events} rows, ${this.#answeredRows} were answered`);
     this.stop();
     if (this.time.pending > 0) this.faults.push('a timer is left');
+  }
+
+  #isPast({ deadlineMs }: Asked): boolean {
+    return this.time.now() > deadlineMs;
+  }
+
+  /** By level; those that were delayed behind the others, the first to be delayed first. */
+  #order(a: Asked, b: Asked): number {
+    const late = (asked: Asked): number => (this.#isPast(asked) ? asked.deadlineMs : 0);
+    return a.level - b.level || late(a) - late(b) || a.n - b.n;
+  }
+
+  #checkTimeout(asked: Asked): void {
+    const { n, policy, deadlineMs, state } = asked;
+    if (state !== 'waiting' || policy.timeoutAction !== 'REJECT') this.faults.push(`${n} timed out though it is ${state}`);
+    if (!this.#isPast(asked)) this.faults.push(`${n} timed out before its time`);
+    if (this.time.now() > deadlineMs + tickMs + roundingMs) this.faults.push(`${n} timed out ${this.time.now() - deadlineMs} ms late`);
   }
 
   #open(): Observable<Instance> {

@@ -1,22 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { BatchingSetting } from '../models/batching-world.ts';
+import { batchingSetting, singleSetting } from '../arbitraries/batching-setting.ts';
 import { BatchingWorld } from '../models/batching-world.ts';
 import { propertyParameters } from '../parameters.ts';
-
-const setting: fc.Arbitrary<BatchingSetting> = fc
-  .record({
-    maxBatchSize: fc.integer({ min: 1, max: 8 }),
-    preferred: fc.oneof(fc.constant<number[]>([]), fc.uniqueArray(fc.integer({ min: 1, max: 8 }), { maxLength: 3 })),
-    maxQueueDelayMs: fc.constantFrom(undefined, 0, 0.1, 2.5, 7, 7),
-    maxQueueSize: fc.integer({ min: 1, max: 12 }),
-    instances: fc.integer({ min: 1, max: 2 }),
-    capacity: fc.integer({ min: 1, max: 2 }),
-  })
-  .map(({ preferred, ...rest }) => {
-    const sizes = preferred.filter((size) => size <= rest.maxBatchSize).sort((a, b) => a - b);
-    return { ...rest, preferredBatchSizes: sizes.length === 0 ? [rest.maxBatchSize] : sizes };
-  });
 
 /** The model is kept in the world itself: what was asked and what became of it. */
 type Step = fc.Command<object, BatchingWorld>;
@@ -33,40 +19,45 @@ const step = (name: string, run: (world: BatchingWorld) => void): Step => ({
 
 const pick = <T>(items: readonly T[], index: number): T | undefined => items[index % Math.max(1, items.length)];
 
-const advance = (ms: number): Step =>
-  step(`advance(${ms} ms)`, (world) => {
-    world.time.advance(ms);
-    world.checkDelay();
+const timed = (name: string, run: (world: BatchingWorld) => void): Step =>
+  step(name, (world) => {
+    run(world);
+    world.checkTime();
   });
+
+const advance = (ms: number): Step => timed(`${ms} ms pass`, (world) => world.time.advance(ms));
 
 const small = fc.nat(20);
 
+const arrival = fc.record({
+  rows: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 })),
+  width: fc.constantFrom(1, 1, 1, 2),
+  priority: fc.constantFrom(0, 0, 1, 2, 3, 4),
+  timeoutMs: fc.constantFrom(0, 0, 0.1, 1, 4, 30),
+});
+
 const steps = [
-  fc
-    .record({ rows: fc.integer({ min: 1, max: 8 }), width: fc.constantFrom(1, 1, 1, 2) })
-    .map(({ rows, width }) =>
-      step(`arrive(${rows} rows of ${width})`, (world) => world.arrive(Math.min(rows, world.setting.maxBatchSize), width)),
+  arrival.map(({ rows, width, priority, timeoutMs }) =>
+    step(`arrive(${rows} rows of ${width}, priority ${priority}, time-out ${timeoutMs} ms)`, (world) =>
+      world.arrive({ rows: Math.min(rows, world.setting.maxBatchSize), width, priority, timeoutMs }),
     ),
-  fc.constant(step('arrive(1 row of 1)', (world) => world.arrive(1, 1))),
+  ),
+  fc.constant(step('arrive(1 row)', (world) => world.arrive({ rows: 1, width: 1, priority: 0, timeoutMs: 0 }))),
   fc.constantFrom(0.1, 1, 2.5).map(advance),
   fc.constantFrom(0, 0, 2.5, 30, 150).map(advance),
+  fc.constant(timed('the delay of the next passes', (world) => world.advanceToDelay())),
+  fc.constant(timed('the next time-out is reached', (world) => world.advanceToTimeout())),
   fc.constant(
-    step('advanceToDeadline', (world) => {
-      world.advanceToDeadline();
-      world.checkDelay();
-    }),
-  ),
-  fc.constant(
-    step('finishAll', (world) => {
+    step('all batches finish', (world) => {
       for (const run of world.runs) run.finish();
     }),
   ),
   small.map((index) => step(`cancel(${index})`, (world) => pick(world.asked, index)?.cancel())),
-  small.map((index) => step(`cancelWaiting(${index})`, (world) => pick(world.waiting, index)?.cancel())),
-  small.map((index) => step(`finish(${index})`, (world) => pick(world.runs, index)?.finish())),
-  small.map((index) => step(`finish(${index})`, (world) => pick(world.runs, index)?.finish())),
-  small.map((index) => step(`fail(${index})`, (world) => pick(world.runs, index)?.fail(new Error('failed')))),
-  small.map((index) => step(`die(${index})`, (world) => world.die(index))),
+  small.map((index) => step(`cancel(${index} of those that wait)`, (world) => pick(world.waiting, index)?.cancel())),
+  small.map((index) => step(`batch ${index} finishes`, (world) => pick(world.runs, index)?.finish())),
+  small.map((index) => step(`batch ${index} finishes`, (world) => pick(world.runs, index)?.finish())),
+  small.map((index) => step(`batch ${index} fails`, (world) => pick(world.runs, index)?.fail(new Error('failed')))),
+  small.map((index) => step(`instance ${index} dies`, (world) => world.die(index))),
 ];
 
 // Mutants that it kills, each tried: in `plan-batch` `>` for `>=` at the end of the delay or the newest for the oldest arrival (a request waits
@@ -74,14 +65,18 @@ const steps = [
 // in its lane (it runs though it is cancelled), no decision when a lease comes (a request waits beside a free instance), `>` for `>=` at the
 // limit; in `hand` and `leases` permits of an instance that has ended; in `run-batch` no release, or no end when the last caller has cancelled
 // (something waits at the end); in `gate` no word to the queue about a caller that has gone.
-it('ends each request exactly once, in order, within limits, and leaves nothing behind', () => {
+it('ends each request exactly once, in order, within limits and time, and leaves nothing behind', () => {
   fc.assert(
-    fc.property(setting, fc.commands(steps, { maxCommands: 60, size: 'max' }), (chosen, commands) => {
-      const world = new BatchingWorld(chosen);
-      fc.modelRun(() => ({ model: {}, real: world }), commands);
-      world.finish();
-      expect(world.faults).toEqual([]);
-    }),
+    fc.property(
+      fc.oneof({ weight: 6, arbitrary: batchingSetting }, { weight: 1, arbitrary: singleSetting }),
+      fc.commands(steps, { maxCommands: 60, size: 'max' }),
+      (chosen, commands) => {
+        const world = new BatchingWorld(chosen);
+        fc.modelRun(() => ({ model: {}, real: world }), commands);
+        world.finish();
+        expect(world.faults).toEqual([]);
+      },
+    ),
     propertyParameters(),
   );
 });

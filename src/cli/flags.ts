@@ -7,6 +7,8 @@ import { loggingFlags } from './flags/logging.ts';
 import { metricsFlags } from './flags/metrics.ts';
 import { modelRepositoryFlags } from './flags/model-repository.ts';
 import { notBuiltFlags } from './flags/not-built.ts';
+import { rateLimiterFlags } from './flags/rate-limiter.ts';
+import { responseCacheFlags } from './flags/response-cache.ts';
 import { serverFlags } from './flags/server.ts';
 import { webSocketFlags } from './flags/websocket.ts';
 
@@ -29,6 +31,8 @@ export const flags: readonly Flag[] = [
   ...webSocketFlags,
   ...metricsFlags,
   ...backendFlags,
+  ...responseCacheFlags,
+  ...rateLimiterFlags,
   ...notBuiltFlags,
   ...deprecatedFlags,
 ];

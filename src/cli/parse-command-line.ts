@@ -74,6 +74,24 @@ const noEffectWarnings = (given: readonly GivenFlag[]): readonly string[] =>
     flag.support.kind === 'no effect' && value !== flag.default ? [`--${flag.name} has no effect: ${flag.support.reason}`] : [],
   );
 
+/** Two ways to the same cache, of which Triton takes one. @throws UsageError */
+const settleCacheSize = (given: readonly GivenFlag[]): readonly string[] => {
+  const size = given.findLast(({ flag }) => flag.name === 'response-cache-byte-size');
+  if (size === undefined) return [];
+  if (given.some(({ flag }) => flag.name === 'cache-config')) {
+    throw new UsageError(
+      'Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. Please provide one or the other.',
+    );
+  }
+  return [`--response-cache-byte-size is deprecated: use --cache-config=local,size=${size.value}`];
+};
+
+/** Resources that nobody counts. */
+const settleResources = ({ models }: ServerSettings): readonly string[] =>
+  models.rateLimit.mode === 'off' && models.rateLimit.resources.length > 0
+    ? ['--rate-limit-resource has no effect: it belongs to --rate-limit=execution_count']
+    : [];
+
 /** What Triton says about its deprecated flag, in its words; and the newer flag wins over it. */
 const settleStrictModelConfig = (given: readonly GivenFlag[], settings: Draft<ServerSettings>): readonly string[] => {
   if (!given.some(({ flag }) => flag.name === 'strict-model-config')) return [];
@@ -108,7 +126,12 @@ export const parseCommandLine = (args: readonly string[]): CommandLine => {
     if (each.flag.support.kind === 'not built') refuseNotBuilt(each, each.flag.support.accepted);
     else applyFlag(each, settings);
   }
-  const warnings = [...settleStrictModelConfig(given, settings), ...noEffectWarnings(given)];
+  const warnings = [
+    ...settleStrictModelConfig(given, settings),
+    ...settleCacheSize(given),
+    ...settleResources(settings),
+    ...noEffectWarnings(given),
+  ];
   checkSettings(settings);
   return { action: 'serve', settings, warnings };
 };

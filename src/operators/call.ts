@@ -1,4 +1,5 @@
-import type { Subscriber } from 'rxjs';
+import type { Observer } from 'rxjs';
+import type { InOrder, Turn } from '../streams/flow/in-order.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
 import type { InferError } from '../streams/inference/error.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
@@ -16,7 +17,7 @@ interface CallConfig {
   readonly rows: number;
   readonly shapeKey: string;
   readonly arrivedMs: number;
-  readonly caller: Subscriber<InferResponse>;
+  readonly caller: Observer<InferResponse>;
   /** The queue that it is about to enter. */
   readonly holder: Cancellable;
 }
@@ -25,9 +26,15 @@ interface CallConfig {
 export class Call implements WaitingRequest {
   readonly request: InferRequest;
   readonly rows: number;
-  readonly shapeKey: string;
-  readonly arrivedMs: number;
-  readonly #caller: Subscriber<InferResponse>;
+  /** Of the step that is next, for a request of a sequence. */
+  shapeKey: string;
+  /** When it came into the queue that it is in: that is later than `queuedSinceMs` for a request that waited for its turn in a sequence. */
+  arrivedMs: number;
+  /** From when on statistics count it as waiting. */
+  queuedSinceMs: number;
+  readonly #caller: Observer<InferResponse>;
+  /** Its turn among the answers of the model, where these leave in order. */
+  #turn: Turn<InferResponse> | undefined;
   /** Who has the call now, the queue or a running batch, and is told when the caller cancels. */
   holder: Cancellable;
   /** Where it waits, or did. */
@@ -41,6 +48,7 @@ export class Call implements WaitingRequest {
     this.rows = rows;
     this.shapeKey = shapeKey;
     this.arrivedMs = arrivedMs;
+    this.queuedSinceMs = arrivedMs;
     this.#caller = caller;
     this.holder = holder;
   }
@@ -50,34 +58,54 @@ export class Call implements WaitingRequest {
     return this.#isOpen;
   }
 
+  /** Gives its answers a turn in `order`, unless they have one already. */
+  answerIn(order: InOrder<InferResponse>): void {
+    if (this.#isOpen) this.#turn ??= order.open(this.#caller);
+  }
+
   answer(response: InferResponse): void {
-    if (this.#isOpen) this.#caller.next(response);
+    if (this.#isOpen) this.#out.next(response);
   }
 
   /** Ends with this answer: a caller that goes away at it has not cancelled. */
   answerLast(response: InferResponse): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#caller.next(response);
-    this.#caller.complete();
+    this.#out.next(response);
+    this.#out.complete();
   }
 
   complete(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#caller.complete();
+    this.#out.complete();
   }
 
   fail(error: InferError): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#caller.error(error);
+    this.#out.error(error);
   }
 
   /** The caller has unsubscribed; after an end of any kind it means nothing. */
   cancel(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    this.holder.cancel(this);
+    if (this.#isOpen) {
+      this.#isOpen = false;
+      this.holder.cancel(this);
+    }
+    this.#turn?.unsubscribe();
+  }
+
+  get #out(): Observer<InferResponse> {
+    return this.#turn ?? this.#caller;
   }
 }
+
+const nobody = { next: () => {}, error: () => {}, complete: () => {}, cancel: () => {} };
+
+/** A row of a batch that nobody asked for: a call that has ended before. */
+export const endedCall = (request: InferRequest, shapeKey: string, arrivedMs: number): Call => {
+  const call = new Call({ request, rows: 1, shapeKey, arrivedMs, caller: nobody, holder: nobody });
+  call.complete();
+  return call;
+};

@@ -1,18 +1,39 @@
 import type { Observable, OperatorFunction } from 'rxjs';
-import type { BufferCounters, Granted } from '../streams/flow/buffer-when-free.ts';
+import { defer } from 'rxjs';
+import type { BufferCounters, Granted, Plan } from '../streams/flow/buffer-when-free.ts';
 import { bufferWhenFree } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
+import type { Waiting } from '../streams/flow/lane.ts';
 import type { Lease } from '../streams/flow/leases.ts';
+import { PriorityLane } from '../streams/flow/priority-lane.ts';
+import type { Turnstile } from '../streams/flow/turnstile.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
 import type { Instance } from '../streams/inference/backend.ts';
 import { InferError, requestPrefix } from '../streams/inference/error.ts';
+import type { Decision } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { Call } from './call.ts';
+import { holdUntilQueued } from './hold-until-queued.ts';
 import { planBatch, planSingle } from './plan-batch.ts';
+import type { StrategyPlanConfig } from './plan-by-strategy.ts';
+import { planByStrategy } from './plan-by-strategy.ts';
+import { queueLimit, queuePolicy } from './queue-policy.ts';
 import { stoppingError } from './stopping-error.ts';
 
-export interface DynamicBatchingConfig {
-  readonly spec: Pick<ModelSpec, 'dynamicBatching' | 'maxBatchSize' | 'maxQueueSize'>;
+/** What may be changed about how a model with dynamic batching batches, besides its config. */
+export interface BatchingChoices {
+  /** A user's own rule, and the log that hears of its faults. */
+  readonly strategy?: Pick<StrategyPlanConfig, 'strategy' | 'log'> | undefined;
+  /** No batch before so many wait at once, the first time; 0 for none. */
+  readonly holdUntilQueued?: number;
+  /** Nor, with direct sequences, before so many of them wait for a slot. */
+  readonly holdUntilBacklogged?: number;
+  /** Has to let an instance through before it runs a batch, of models without dynamic batching too. */
+  readonly turnstile?: Turnstile<Instance> | undefined;
+}
+
+export interface DynamicBatchingConfig extends BatchingChoices {
+  readonly spec: Pick<ModelSpec, 'name' | 'version' | 'dynamicBatching' | 'maxBatchSize' | 'maxQueueSize'>;
   readonly free$: Observable<Lease<Instance>>;
   /** Calls whose callers have gone. */
   readonly withdrawn$: Observable<Place<Call>>;
@@ -20,34 +41,46 @@ export interface DynamicBatchingConfig {
   readonly counters: BufferCounters;
 }
 
+/** One plan for one queue: it may remember. */
+const choosePlan = ({ spec, strategy, holdUntilQueued: held = 0 }: DynamicBatchingConfig): Decision<Waiting<Call>, Plan> => {
+  if (spec.dynamicBatching === undefined) return planSingle;
+  const limits = { ...spec.dynamicBatching, maxBatchSize: Math.max(1, spec.maxBatchSize) };
+  const model = `model '${spec.name}' version ${spec.version}`;
+  const plan = strategy === undefined ? planBatch(limits) : planByStrategy({ ...strategy, limits, model });
+  return held > 0 ? holdUntilQueued(held, plan) : plan;
+};
+
 /**
  * A model's queue: gathers calls into batches for instances that are free; without dynamic batching each batch is one call.
  *
- * emits when      see `bufferWhenFree`, with `planBatch` or `planSingle`
- * rejects         with UNAVAILABLE, reason REJECTED, a call that finds `maxQueueSize` others waiting
+ * emits when      see `bufferWhenFree`, with `planBatch` or `planSingle`; the order is that of arrival, or of the model's priority levels
+ * rejects         with UNAVAILABLE, reason REJECTED, a call that finds its level or the queue full, and one whose time-out is over, when it is
  * on unsubscribe  fails what waits with UNAVAILABLE
  */
-export const dynamicBatching = ({
-  spec,
-  free$,
-  withdrawn$,
-  scheduler,
-  counters,
-}: DynamicBatchingConfig): OperatorFunction<Call, Granted<Call, Instance>> =>
-  bufferWhenFree({
-    free$,
-    onQueued: (call, place) => {
-      call.place = place;
-    },
-    withdrawn$,
-    plan:
-      spec.dynamicBatching === undefined
-        ? planSingle
-        : planBatch({ maxBatchSize: Math.max(1, spec.maxBatchSize), ...spec.dynamicBatching }),
-    limit: spec.maxQueueSize,
-    scheduler,
-    counters,
-    onRejected: (call) =>
-      call.fail(new InferError('UNAVAILABLE', `${requestPrefix(call.request.id)}Exceeds maximum queue size`, { reason: 'REJECTED' })),
-    onForgotten: (call) => call.fail(stoppingError(call.request)),
-  });
+export const dynamicBatching = (config: DynamicBatchingConfig): OperatorFunction<Call, Granted<Call, Instance>> => {
+  const { spec, free$, withdrawn$, scheduler, counters, turnstile } = config;
+  const policy = spec.dynamicBatching === undefined ? undefined : queuePolicy(spec.dynamicBatching);
+  return (calls$) =>
+    defer(() =>
+      calls$.pipe(
+        bufferWhenFree({
+          free$,
+          onQueued: (call, place) => {
+            call.place = place;
+          },
+          withdrawn$,
+          lane: policy === undefined ? undefined : () => new PriorityLane(policy),
+          turnstile,
+          plan: choosePlan(config),
+          limit: queueLimit(spec),
+          scheduler,
+          counters,
+          onRejected: (call) => call.fail(rejection(`${requestPrefix(call.request.id)}Exceeds maximum queue size`)),
+          onExpired: (call) => call.fail(rejection('Request timeout expired')),
+          onForgotten: (call) => call.fail(stoppingError(call.request)),
+        }),
+      ),
+    );
+};
+
+const rejection = (message: string): InferError => new InferError('UNAVAILABLE', message, { reason: 'REJECTED' });

@@ -1,7 +1,8 @@
+import type { Subscriber, TeardownLogic } from 'rxjs';
 import { Observable, Subject } from 'rxjs';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
-import type { Infer } from '../streams/inference/infer.ts';
+import type { Infer, Layer } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
@@ -11,7 +12,7 @@ import { Call } from './call.ts';
 import { stoppingError } from './stopping-error.ts';
 
 export interface GateConfig {
-  readonly spec: Pick<ModelSpec, 'inputs' | 'maxBatchSize'>;
+  readonly spec: Pick<ModelSpec, 'inputs' | 'maxBatchSize' | 'batchOptions'>;
   readonly scheduler: Scheduler;
 }
 
@@ -45,18 +46,31 @@ export class Gate implements Cancellable {
         caller.error(stoppingError(request));
         return undefined;
       }
-      const call = new Call({
-        request,
-        rows: this.#rows(request),
-        shapeKey: this.#shapeKey(request),
-        arrivedMs: this.#config.scheduler.now(),
-        caller,
-        holder: this,
-      });
       this.#inside++;
-      this.#calls.next(call);
-      return () => this.#leave(call);
+      const call = this.#begin(request, caller);
+      return () => {
+        call.cancel();
+        this.#leave();
+      };
     });
+
+  /** The same with a layer between the door and the queue, such as a cache: from the door on a request counts as inside. */
+  behind(layer: Layer): Infer {
+    const inner = layer((request) => new Observable((caller) => this.#enter(request, caller)));
+    return (request) =>
+      new Observable<InferResponse>((caller) => {
+        if (this.#isClosed) {
+          caller.error(stoppingError(request));
+          return undefined;
+        }
+        this.#inside++;
+        const asking = inner(request).subscribe(caller);
+        return () => {
+          asking.unsubscribe();
+          this.#leave();
+        };
+      });
+  }
 
   cancel(call: Call): void {
     if (call.place !== undefined) this.#withdrawn.next(call.place);
@@ -74,8 +88,30 @@ export class Gate implements Cancellable {
     return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
-  #leave(call: Call): void {
-    call.cancel();
+  /** Of a request that the door has let in; the graph may have ended meanwhile. */
+  #enter(request: InferRequest, caller: Subscriber<InferResponse>): TeardownLogic {
+    if (!this.#calls.observed) {
+      caller.error(stoppingError(request));
+      return undefined;
+    }
+    const call = this.#begin(request, caller);
+    return () => call.cancel();
+  }
+
+  #begin(request: InferRequest, caller: Subscriber<InferResponse>): Call {
+    const call = new Call({
+      request,
+      rows: this.#rows(request),
+      shapeKey: this.#shapeKey(request),
+      arrivedMs: this.#config.scheduler.now(),
+      caller,
+      holder: this,
+    });
+    this.#calls.next(call);
+    return call;
+  }
+
+  #leave(): void {
     this.#inside--;
     if (this.#inside > 0) return;
     for (const resolve of this.#onDrained.splice(0)) resolve();

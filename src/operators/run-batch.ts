@@ -11,6 +11,7 @@ import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
 import type { Call, Cancellable } from './call.ts';
+import { type BatchedSpec, type FormedBatch, formBatch } from './form-batch.ts';
 
 /** Calls, except `batches`; `in = out + failed + running` at every moment. */
 export interface RunCounters {
@@ -25,7 +26,7 @@ export interface RunCounters {
 export const noRunCounters = (): RunCounters => ({ in: 0, out: 0, failed: 0, running: 0, batches: 0 });
 
 export interface RunBatchConfig {
-  readonly spec: Pick<ModelSpec, 'name' | 'version' | 'decoupled'>;
+  readonly spec: Pick<ModelSpec, 'name' | 'version' | 'decoupled'> & BatchedSpec;
   readonly sink: EventSink;
   readonly scheduler: Scheduler;
   readonly log: Log;
@@ -43,8 +44,10 @@ const backendError = (error: unknown): InferError => {
   return known.reason === 'OTHER' ? new InferError(known.code, known.message, { cause: known, reason: 'BACKEND' }) : known;
 };
 
+type BatchPlan = RunBatchConfig & { readonly form: ReturnType<typeof formBatch> };
+
 class BatchRun implements Observer<Part>, Cancellable {
-  readonly #config: RunBatchConfig;
+  readonly #config: BatchPlan;
   readonly #granted: Granted<Call, Instance>;
   readonly #ended: Subscriber<never>;
   readonly #startMs: number;
@@ -60,8 +63,9 @@ class BatchRun implements Observer<Part>, Cancellable {
   #queueMs = 0;
   #isOver = false;
   #running: Subscription | undefined;
+  #cut: FormedBatch['cut'];
 
-  constructor(config: RunBatchConfig, granted: Granted<Call, Instance>, ended: Subscriber<never>) {
+  constructor(config: BatchPlan, granted: Granted<Call, Instance>, ended: Subscriber<never>) {
     this.#config = config;
     this.#granted = granted;
     this.#ended = ended;
@@ -77,10 +81,9 @@ class BatchRun implements Observer<Part>, Cancellable {
     counters.running += this.#open;
     counters.batches++;
     lease.onEnded = (error) => this.#lose(error);
-    const batch = this.#batch();
     let parts$: Observable<Part>;
     try {
-      parts$ = lease.resource.run(batch);
+      parts$ = lease.resource.run(this.#batch());
     } catch (error) {
       this.error(error);
       return;
@@ -102,8 +105,9 @@ class BatchRun implements Observer<Part>, Cancellable {
       this.#refuseAnother(call, answers);
       return;
     }
-    const shown = call.step === undefined ? part : call.step.take(part);
-    if (!call.isOpen) return;
+    const cut = this.#cut === undefined ? part : this.#cut(part);
+    const shown = call.step === undefined ? cut : call.step.take(cut);
+    if (!this.#has(call)) return;
     if (shown.error !== undefined) {
       this.#fail(call, backendError(shown.error));
       return;
@@ -171,7 +175,10 @@ class BatchRun implements Observer<Part>, Cancellable {
       rows.push(call.rows);
       this.#totalRows += call.rows;
     }
-    return { requests, rows, totalRows: this.#totalRows, wholeInputs: noTensors, times: this.#times };
+    const plain = { requests, rows, totalRows: this.#totalRows, wholeInputs: noTensors, times: this.#times };
+    const formed = this.#config.form?.(plain);
+    this.#cut = formed?.cut;
+    return formed?.batch ?? plain;
   }
 
   #response(call: Call, part: Part): InferResponse {
@@ -196,7 +203,7 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#leave('out');
     this.#succeeded++;
     this.#succeededRows += call.rows;
-    this.#queueMs += this.#startMs - call.arrivedMs;
+    this.#queueMs += this.#startMs - call.queuedSinceMs;
   }
 
   /** Whether it still waits for this batch: neither ended nor gone on to its next step. */
@@ -214,21 +221,19 @@ class BatchRun implements Observer<Part>, Cancellable {
   }
 
   #reschedule(call: Call, part: Part): void {
-    if (call.step === undefined) {
+    if (call.step?.isIterative !== true) {
       this.#fail(call, new InferError('INVALID_ARGUMENT', rescheduleRefused, { reason: 'BACKEND' }));
       return;
     }
     if (part.outputs.size > 0) call.answer({ ...this.#response(call, part), isLast: false });
     if (!call.isOpen) return;
-    this.#succeeded++;
-    this.#succeededRows += call.rows;
-    this.#leave('out');
+    this.#succeed(call);
     call.step.reschedule();
   }
 
   #refuseAnother(call: Call, answers: number): void {
     const error = this.#singleResponseError(answers);
-    if (call.isOpen) this.#fail(call, error);
+    if (this.#has(call)) this.#fail(call, error);
     else this.#config.log.error(error.message);
   }
 
@@ -281,11 +286,12 @@ class BatchRun implements Observer<Part>, Cancellable {
  * on unsubscribe  cancels the run and fails with UNAVAILABLE who still waits
  * Whichever way it ends, the instance's run is unsubscribed, one event reports it if any call succeeded, and the lease is released.
  */
-export const runBatch =
-  (config: RunBatchConfig) =>
-  (granted: Granted<Call, Instance>): Observable<never> =>
+export const runBatch = (config: RunBatchConfig): ((granted: Granted<Call, Instance>) => Observable<never>) => {
+  const plan: BatchPlan = { ...config, form: formBatch(config.spec) };
+  return (granted) =>
     new Observable((subscriber) => {
-      const run = new BatchRun(config, granted, subscriber);
+      const run = new BatchRun(plan, granted, subscriber);
       subscriber.add(() => run.end());
       run.start();
     });
+};

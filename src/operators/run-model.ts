@@ -1,18 +1,27 @@
-import { catchError, defer, EMPTY, from, mergeMap, Observable, tap } from 'rxjs';
+import { catchError, defer, EMPTY, from, identity, mergeMap, Observable, tap, throwError } from 'rxjs';
 import { noBufferCounters } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
+import type { OrderCounters } from '../streams/flow/in-order.ts';
+import { noOrderCounters } from '../streams/flow/in-order.ts';
 import { restart } from '../streams/flow/restart.ts';
 import type { Instance, Placement } from '../streams/inference/backend.ts';
-import { InferError, toInferError } from '../streams/inference/error.ts';
+import { InferError, requestPrefix, toInferError } from '../streams/inference/error.ts';
 import type { EventSink } from '../streams/inference/events.ts';
 import type { Infer, Layer } from '../streams/inference/infer.ts';
 import { layers } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelGraph } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { BatchingChoices } from './dynamic-batching.ts';
 import { Gate } from './gate.ts';
+import { graphOf } from './graph-of.ts';
+import { OpenSequences } from './open-sequences.ts';
+import { orderBatches, preservesOrdering } from './preserve-ordering.ts';
+import type { RateLimiter, Registration } from './rate-limiter.ts';
+import type { CacheStageCounters } from './response-cache.ts';
 import { noRunCounters, runBatch } from './run-batch.ts';
 import { schedule } from './schedule.ts';
+import { noWarmUpCounters, warmUp } from './warm-up.ts';
 
 /** Where an instance runs, and one life of it: `backend.open` with its files and placement. */
 export interface PlacedInstance {
@@ -25,6 +34,14 @@ export interface RunModelConfig {
   readonly placements: readonly PlacedInstance[];
   /** Around the queue, the outermost first. */
   readonly layers: readonly Layer[];
+  /** Innermost of the layers, behind the door that closes when the model drains; undefined for a model without a cache. */
+  readonly cache?: { readonly layer: Layer; readonly counters: CacheStageCounters } | undefined;
+  /** Of the layer that preserves ordering, where there is one. */
+  readonly ordering?: OrderCounters;
+  /** What is not in the config about how it batches. */
+  readonly batching?: Omit<BatchingChoices, 'turnstile'>;
+  /** Shared by all models; without one, resources and priorities of instances mean nothing. */
+  readonly rateLimiter?: RateLimiter;
   readonly sink: EventSink;
   readonly scheduler: Scheduler;
   readonly log: Log;
@@ -55,34 +72,41 @@ const pauseMs = (failures: number): number => Math.min(longestPauseMs, 100 * 2 *
 export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
   new Observable((subscriber) => {
     const { spec, placements, scheduler } = config;
+    const active = placements.filter(({ placement }) => !placement.isPassive);
     const gate = new Gate({ spec, scheduler });
     const queue = noBufferCounters();
     const running = noRunCounters();
+    const ordering = config.ordering ?? noOrderCounters();
+    const warmUps = noWarmUpCounters();
     const started = new Set<number>();
+    let registration: Registration | undefined;
+    const openSequences = new OpenSequences();
     let alive = 0;
+    let isDraining = false;
     let isWired = false;
 
+    const enter = config.cache === undefined ? gate.infer : gate.behind(config.cache.layer);
     const model: RunningModel = {
-      infer: layers(config.layers)(gate.infer),
+      infer: layers(config.layers)(active.length > 0 ? enter : refuse(spec)),
       isReady: () => alive === placements.length,
-      drain: () => gate.drain(),
-      graph: () => ({
-        model: spec.name,
-        version: spec.version,
-        stages: [
-          {
-            name: 'queue',
-            in: queue.in,
-            out: queue.out,
-            failed: queue.rejected + queue.withdrawn + queue.forgotten,
-            queued: queue.queued,
-            running: 0,
-            limit: spec.maxQueueSize,
-          },
-          { name: 'run', in: running.in, out: running.out, failed: running.failed, queued: 0, running: running.running, limit: 0 },
-        ],
-        instances: { total: placements.length, alive, busy: running.batches },
-      }),
+      drain: async () => {
+        isDraining = true;
+        // Sequences go on until their clients end them or they are idle.
+        if (spec.sequenceBatching !== undefined) await openSequences.whenNone();
+        await gate.drain();
+      },
+      graph: () =>
+        graphOf({
+          spec,
+          cache: config.cache?.counters,
+          queue,
+          running,
+          ordering,
+          warmUps,
+          rateLimiter: registration?.counters,
+          instances: { total: placements.length, alive, busy: running.batches },
+          active: active.length,
+        }),
     };
 
     const emitWhenStarted = (): void => {
@@ -103,11 +127,14 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       if (started.has(placement)) config.log.error(`instance ${placement} of ${nameOf(spec)} ended, another follows: ${why}`);
     };
 
+    const warm = warmUp({ spec, counters: warmUps });
+
     /** One life of an instance, counted and logged. */
     const open = (placement: number, life: () => Observable<Instance>) => (): Observable<Instance> =>
       defer(() => {
         let isUp = false;
-        return life().pipe(
+        const warm$ = placements[placement]?.placement.isPassive ? life() : life().pipe(warm);
+        return (registration?.seat(placement, warm$) ?? warm$).pipe(
           tap({
             next: () => {
               isUp = true;
@@ -127,6 +154,12 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       return;
     }
 
+    try {
+      registration = config.rateLimiter?.register(placements.map(({ placement }) => placement));
+    } catch (error) {
+      subscriber.error(toInferError(error));
+      return;
+    }
     const lives = placements.map(({ open: life }, index) => restart({ open: open(index, life), pauseMs, scheduler }));
     const isActive = (_: unknown, index: number): boolean => placements[index]?.placement.isPassive === false;
     const lives$ = from(lives.filter(isActive)).pipe(mergeMap((all$) => all$));
@@ -136,17 +169,40 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       mergeMap((life$) => life$.pipe(catchError(() => EMPTY))),
     );
     const run = runBatch({ spec, sink: config.sink, scheduler, log: config.log, counters: running });
+    const scheduled = schedule({
+      ...config.batching,
+      spec,
+      lives$,
+      withdrawn$: gate.withdrawn$,
+      scheduler,
+      log: config.log,
+      counters: queue,
+      openSequences,
+      isStopping: () => isDraining,
+      turnstile: registration?.turnstile,
+    });
+    const onError = (error: unknown): void => subscriber.error(toInferError(error));
 
     subscriber.add(() => gate.close());
-    subscriber.add(passive$.subscribe({ error: (error) => subscriber.error(toInferError(error)) }));
-    subscriber.add(
-      gate.calls$.pipe(schedule({ spec, lives$, withdrawn$: gate.withdrawn$, scheduler, counters: queue }), mergeMap(run)).subscribe({
-        error: (error) => subscriber.error(toInferError(error)),
-      }),
-    );
+    // Before the leases come back: nothing is granted to a model that ends.
+    subscriber.add(() => registration?.close());
+    subscriber.add(passive$.subscribe({ error: onError }));
+    if (active.length > 0) {
+      const order =
+        spec.sequenceBatching !== undefined && preservesOrdering(spec) ? tap(orderBatches({ spec, counters: ordering })) : identity;
+      subscriber.add(gate.calls$.pipe(scheduled, order, mergeMap(run)).subscribe({ error: onError }));
+    }
     // Instances in this process are ready while the graph is still being put together.
     isWired = true;
     emitWhenStarted();
   });
 
 const nameOf = ({ name, version }: ModelSpec): string => `model '${name}' version ${version}`;
+
+/** Of a model all of whose instances are passive: nobody would ever come to take a request. */
+const refuse =
+  (spec: ModelSpec): Infer =>
+  ({ id }) =>
+    throwError(
+      () => new InferError('UNAVAILABLE', `${requestPrefix(id)}every instance of ${nameOf(spec)} is passive: nothing runs its requests`),
+    );

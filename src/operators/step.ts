@@ -7,6 +7,8 @@ export interface Step {
   request(): InferRequest;
   /** An answer of the model, in time to read its tensors; returns what the caller may see of it. */
   take(part: Part): Part;
+  /** Whether the model may ask for it to run again. */
+  readonly isIterative: boolean;
   /** The model wants it to run again: the call is still open, and its next step follows `released`. */
   reschedule(): void;
   /** Its batch has ended, in whatever way. Called once, before the lease goes back. */

@@ -1,7 +1,7 @@
 import { throwError } from 'rxjs';
 import { InferError, requestPrefix } from '../streams/inference/error.ts';
 import type { Layer } from '../streams/inference/infer.ts';
-import type { InputSpec, ModelSpec } from '../streams/inference/model-spec.ts';
+import type { ControlInput, InputSpec, ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import { countBytesElements, lengthPrefixBytes, readLength } from '../streams/tensors/bytes-elements.ts';
 import { elementByteSize } from '../streams/tensors/datatype.ts';
@@ -9,6 +9,9 @@ import { elementCount, formatShape, type Shape } from '../streams/tensors/shape.
 import type { Tensor } from '../streams/tensors/tensor.ts';
 
 const largestInt64 = 2n ** 63n - 1n;
+
+/** Bytes of a string id. */
+const longestSequenceId = 128;
 
 const batchNote =
   'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. ' +
@@ -24,6 +27,8 @@ interface Checks {
   readonly inputs: ReadonlyMap<string, InputSpec>;
   readonly required: readonly string[];
   readonly outputs: ReadonlySet<string>;
+  /** The control input that holds sequence ids. */
+  readonly ids: Extract<ControlInput, { readonly kind: 'CORRID' }> | undefined;
 }
 
 /**
@@ -41,6 +46,7 @@ export const validateRequest = (spec: ModelSpec): Layer => {
     inputs,
     required: [...inputs.values()].filter((input) => !input.optional).map((input) => input.name),
     outputs: new Set(spec.outputs.map((output) => output.name)),
+    ids: spec.sequenceBatching?.controls.find((control) => control.kind === 'CORRID'),
   };
   return (next) => (request) => {
     const fault = findFault(checks, request);
@@ -50,6 +56,7 @@ export const validateRequest = (spec: ModelSpec): Layer => {
 };
 
 const findFault = (checks: Checks, request: InferRequest): InferError | undefined => {
+  if (typeof request.sequenceId === 'string' && Buffer.byteLength(request.sequenceId) > longestSequenceId) return longIdFault();
   for (const { name } of request.outputs) {
     // Triton prefixes neither of the two messages about unknown names.
     if (!checks.outputs.has(name)) return invalid(`unexpected inference output '${name}' for model '${checks.model}'`);
@@ -66,11 +73,24 @@ const findFault = (checks: Checks, request: InferRequest): InferError | undefine
     if (!input.optional) requiredGiven++;
   }
   if (requiredGiven < checks.required.length) return prefixed(request, missingInputs(checks, request));
-  return undefined;
+  return checks.ids === undefined ? undefined : idFault(checks.model, checks.ids, request);
 };
 
 const invalid = (message: string): InferError => new InferError('INVALID_ARGUMENT', message);
 const prefixed = ({ id }: InferRequest, text: string): InferError => invalid(requestPrefix(id) + text);
+
+/** Triton prefixes it no more than the unknown names, and has a code of its own for it. */
+const longIdFault = (): InferError =>
+  new InferError('UNIMPLEMENTED', `string correlation ID cannot be longer than ${longestSequenceId} characters`);
+
+/** No id at all is the scheduler's concern. */
+const idFault = (model: string, { name, datatype }: NonNullable<Checks['ids']>, request: InferRequest): InferError | undefined => {
+  const { sequenceId } = request;
+  const isText = typeof sequenceId === 'string';
+  if (isText === (datatype === 'BYTES') || sequenceId === 0n || sequenceId === '') return undefined;
+  const text = `sequence batching control '${name}' data-type is '${isText ? 'BYTES' : 'UINT64'}', but model '${model}' expects '${datatype}'`;
+  return prefixed(request, text);
+};
 
 const inputCountFault = (checks: Checks, request: InferRequest): string | undefined => {
   const { size } = request.inputs;

@@ -1,18 +1,24 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BatchStrategy } from '../operators/batch-strategy.ts';
 import type { Backend, ModelFiles, ModelSignature } from '../streams/inference/backend.ts';
 import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import { type FoundStrategy, loadBatchStrategy } from './batch-strategy.ts';
 import { check } from './config/check.ts';
+import type { RateLimitMode } from './config/check-resources.ts';
 import { checkSignature } from './config/check-signature.ts';
-import { compile } from './config/compile.ts';
+import { type CompileConfig, compile } from './config/compile.ts';
+import { compileWarmups } from './config/compile-warmups.ts';
 import { completeTensors } from './config/complete-tensors.ts';
 import type { Finding, LocatedFinding } from './config/findings.ts';
-import { ConfigFaults, describeFinding, fault } from './config/findings.ts';
+import { ConfigFaults, describeFinding, fault, warning } from './config/findings.ts';
+import { type InitialStates, readInitialStates } from './config/initial-state.ts';
 import { completeInstanceGroups } from './config/instance-groups.ts';
-import { readLabels } from './config/labels.ts';
+import { type Labels, readLabels } from './config/labels.ts';
 import type { ModelConfig } from './config/model-config.ts';
 import { normalise } from './config/normalise.ts';
+import { type ReadWarmups, readWarmups } from './config/read-warmups.ts';
 import type { ReadModel } from './read-model.ts';
 
 export interface PrepareConfig {
@@ -24,6 +30,8 @@ export interface PrepareConfig {
   readonly defaultMaxQueueSize: number;
   /** For a model that can batch and does not say how much; 0 for none. */
   readonly defaultMaxBatchSize: (backend: string) => number;
+  /** `off` where it is left out. */
+  readonly rateLimit?: RateLimitMode;
 }
 
 /** A version that can be run. */
@@ -31,6 +39,8 @@ export interface PreparedVersion {
   readonly spec: ModelSpec;
   readonly files: ModelFiles;
   readonly backend: Backend;
+  /** The batching rule that the model brings along. */
+  readonly strategy?: BatchStrategy | undefined;
   /** What the log should say about it. */
   readonly warnings: readonly string[];
 }
@@ -76,6 +86,54 @@ const locate = ({ written }: ReadModel, findings: readonly Finding[]): readonly 
 const isUnknown = ({ written }: ReadModel, config: ModelConfig, backend: Backend | undefined): boolean =>
   written.file === '' && backend !== undefined && config.input.length === 0 && config.output.length === 0;
 
+/** What the model's folder holds besides the model itself. */
+interface ReadParts {
+  readonly labels: Labels;
+  readonly states: InitialStates;
+  readonly warmups: ReadWarmups;
+}
+
+const readParts = async (config: ModelConfig, modelDirectory: string): Promise<ReadParts> => {
+  const [labels, states, warmups] = await Promise.all([
+    readLabels(config, modelDirectory),
+    readInitialStates(config, modelDirectory),
+    readWarmups(config, modelDirectory),
+  ]);
+  return { labels, states, warmups };
+};
+
+const strategyField = 'parameters["TRITON_BATCH_STRATEGY_PATH"]';
+
+/** @throws ConfigFaults */
+const findStrategy = async (model: ReadModel, spec: ModelSpec, files: ModelFiles): Promise<FoundStrategy> => {
+  try {
+    const { strategy, warnings } = await loadBatchStrategy({ spec, files });
+    return {
+      strategy,
+      warnings: locate(
+        model,
+        warnings.map((text) => warning(strategyField, text)),
+      ).map(describeFinding),
+    };
+  } catch (error) {
+    throw new ConfigFaults(locate(model, [fault(strategyField, toInferError(error).message)]));
+  }
+};
+
+type CompileOptions = Pick<CompileConfig, 'version' | 'signature' | 'defaultMaxQueueSize'>;
+
+/** @throws ConfigFaults */
+const compileVersion = (model: ReadModel, config: ModelConfig, parts: ReadParts, options: CompileOptions): ModelSpec => {
+  const spec = compile(config, {
+    ...options,
+    labels: parts.labels.ofOutputs,
+    initials: parts.states.initials,
+  });
+  const { warmups, findings } = compileWarmups(spec, parts.warmups.samples);
+  if (findings.length > 0) throw new ConfigFaults(locate(model, findings));
+  return { ...spec, warmups };
+};
+
 /**
  * Completes, checks and compiles the config of one version.
  *
@@ -83,29 +141,31 @@ const isUnknown = ({ written }: ReadModel, config: ModelConfig, backend: Backend
  */
 export const prepareVersion = async (model: ReadModel, version: string, options: PrepareConfig): Promise<PreparedVersion> => {
   const { folder, written } = model;
-  const backend = options.backends.get(model.config.backend);
+  const { autoComplete, backends, gpus, defaultMaxBatchSize, defaultMaxQueueSize, rateLimit = 'off' } = options;
+  const backend = backends.get(model.config.backend);
   const files = filesOf(model, version, backend);
   const { signature, error } = await describe(backend, files);
   const completed =
-    signature !== undefined && options.autoComplete
-      ? completeTensors(model.config, signature, options.defaultMaxBatchSize(model.config.backend))
+    signature !== undefined && autoComplete
+      ? completeTensors(model.config, signature, defaultMaxBatchSize(model.config.backend))
       : { config: model.config, findings: [], notes: [] };
-  const config = completeInstanceGroups(normalise(completed.config), options.gpus);
-  const labels = await readLabels(config, folder.directory);
+  const config = completeInstanceGroups(normalise(completed.config), gpus);
+  const parts = await readParts(config, folder.directory);
   const isCompleted = completed.findings.length === 0;
-  const findings = [
+  const located = locate(model, [
     ...model.findings,
     ...check(config, {
       directoryName: folder.name,
       written: written.config,
-      gpus: options.gpus,
-      backends: [...options.backends.keys()],
+      gpus,
+      backends: [...backends.keys()],
+      gathers: backend?.gathers,
+      rateLimit,
     }),
     ...completed.findings,
     ...(signature !== undefined && isCompleted ? checkSignature(config, signature) : []),
-    ...labels.findings,
-  ];
-  const located = locate(model, findings);
+    ...Object.values(parts).flatMap(({ findings }) => findings),
+  ]);
   const faults = located.filter(({ severity }) => severity === 'fault');
   if (faults.length > 0) throw new ConfigFaults([...faults, ...locate(model, error === undefined ? [] : [fault('', error.message)])]);
   if (error !== undefined) throw error;
@@ -113,6 +173,7 @@ export const prepareVersion = async (model: ReadModel, version: string, options:
     throw new InferError('NOT_FOUND', `model configuration is not provided for model '${folder.name}'`);
   }
   if (backend === undefined) throw new InferError('INTERNAL', `model '${folder.name}' has no backend`);
-  const spec = compile(config, { version, signature, labels: labels.ofOutputs, defaultMaxQueueSize: options.defaultMaxQueueSize });
-  return { spec, files, backend, warnings: [...completed.notes, ...located.map(describeFinding)] };
+  const spec = compileVersion(model, config, parts, { version, signature, defaultMaxQueueSize });
+  const { strategy, warnings } = await findStrategy(model, spec, files);
+  return { spec, files, backend, strategy, warnings: [...completed.notes, ...located.map(describeFinding), ...warnings] };
 };

@@ -1,12 +1,17 @@
 import { Subscription } from 'rxjs';
+import { RateLimiter } from '../operators/rate-limiter.ts';
+import type { ResourceLimit } from '../operators/resource-pools.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { Backend } from '../streams/inference/backend.ts';
 import type { DataPlane, ModelIndexEntry } from '../streams/inference/data-plane.ts';
 import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { EventSink } from '../streams/inference/events.ts';
 import type { Log } from '../streams/inference/log.ts';
+import type { ResponseCache } from '../streams/inference/response-cache.ts';
 import type { ModelStatistics } from '../streams/inference/statistics.ts';
+import type { SchedulerHolds } from './assemble.ts';
 import { availableGpus } from './available-gpus.ts';
+import type { RateLimitMode } from './config/check-resources.ts';
 import type { ServerState } from './data-plane.ts';
 import { createDataPlane, duplicateReason } from './data-plane.ts';
 import { loadAll } from './load-all.ts';
@@ -14,6 +19,12 @@ import { loadModel } from './load-model.ts';
 import { Registry, unloaded } from './registry.ts';
 import type { Scan } from './scan.ts';
 import { scan } from './scan.ts';
+
+export interface RateLimitSettings {
+  readonly mode: RateLimitMode;
+  /** What there is; empty for as much as the one instance takes that takes most. */
+  readonly resources: readonly ResourceLimit[];
+}
 
 export interface RepositoryConfig {
   /** Folders of model folders. */
@@ -36,6 +47,10 @@ export interface RepositoryConfig {
     of(name: string, version: string): ModelStatistics;
     forget(name: string, version: string): void;
   };
+  readonly rateLimit: RateLimitSettings;
+  readonly holds: SchedulerHolds;
+  /** Undefined for a server without one. */
+  readonly cache: ResponseCache | undefined;
   readonly sink: EventSink;
   readonly scheduler: Scheduler;
   readonly log: Log;
@@ -69,6 +84,8 @@ export const createRepository = (config: RepositoryConfig): Repository => {
   const { log, statistics } = config;
   const registry = new Registry();
   const lifetime = new Subscription();
+  const { mode, resources } = config.rateLimit;
+  const rateLimiter = mode === 'off' ? undefined : new RateLimiter({ resources, log });
   let state: ServerState = 'starting';
 
   const settle = (failure: InferError | undefined, loaded: ServerState): LoadReport => {
@@ -82,7 +99,8 @@ export const createRepository = (config: RepositoryConfig): Repository => {
       log.error(`failed to poll model '${name}': not unique across all model repositories`);
     }
     const gpus = await availableGpus();
-    await loadAll(folders, config.loadLimit, (folder) => loadModel(folder, { ...config, gpus, registry, lifetime }));
+    const options = { ...config, rateLimit: config.rateLimit.mode, rateLimiter, gpus, registry, lifetime };
+    await loadAll(folders, config.loadLimit, (folder) => loadModel(folder, options));
   };
 
   return {

@@ -2,6 +2,7 @@ import { workersStopped } from '../backends/workers/workers-stopped.ts';
 import type { WebSocketFrontEnd } from '../frontends/websocket/serve.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Log } from '../streams/inference/log.ts';
+import type { ResponseCache } from '../streams/inference/response-cache.ts';
 import { startDeadline } from './deadline.ts';
 import type { OpenFrontEnd } from './open-front-ends.ts';
 import { reportDraining } from './report-draining.ts';
@@ -10,6 +11,8 @@ interface CloseConfig {
   readonly repository: Repository;
   /** Settles when nothing is loaded any more. */
   readonly loading: Promise<unknown>;
+  /** Undefined for a server without one. */
+  readonly cache: ResponseCache | undefined;
   readonly webSocket: WebSocketFrontEnd;
   /** In the order in which they were opened. */
   readonly frontEnds: readonly OpenFrontEnd[];
@@ -33,7 +36,7 @@ const shortestSeconds = 1;
  * Readiness off, work in flight, ports, workers: in this order. Ports stay open while work is in flight, so that health checks hear `not ready` and new
  * work hears UNAVAILABLE, instead of nothing at all; metrics last. What has not ended in time is cut off. Never rejects.
  */
-export const closeParts = async ({ repository, loading, webSocket, frontEnds, seconds, log }: CloseConfig): Promise<Closing> => {
+export const closeParts = async ({ repository, loading, cache, webSocket, frontEnds, seconds, log }: CloseConfig): Promise<Closing> => {
   const deadline = startDeadline(Math.max(shortestSeconds, seconds));
   repository.beginExit();
   const stopReporting = reportDraining({ log, seconds, graphs: repository.dataPlane.graphs });
@@ -45,6 +48,7 @@ export const closeParts = async ({ repository, loading, webSocket, frontEnds, se
   await Promise.allSettled([webSocket.close(deadline.signal), ...others.map((frontEnd) => frontEnd.close(deadline.signal))]);
   log.info('All models are stopped, unloading models');
   repository.close();
+  await cache?.close();
   const threadsEnded = await deadline.isMet(loading.then(workersStopped));
   await Promise.allSettled(last.map((frontEnd) => frontEnd.close(deadline.signal)));
   const inTime = drained && threadsEnded && !deadline.signal.aborted;

@@ -5,6 +5,7 @@ import { createRepository, type LoadReport, type Repository } from '../repositor
 import { machineScheduler } from '../streams/flow/clock.ts';
 import type { DataPlane } from '../streams/inference/data-plane.ts';
 import { toInferError } from '../streams/inference/error.ts';
+import type { ResponseCache } from '../streams/inference/response-cache.ts';
 import type { ServerLog } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { createStatistics, type Statistics } from '../telemetry/statistics.ts';
@@ -13,6 +14,7 @@ import { type Closing, closeParts } from './close-parts.ts';
 import { describeError } from './describe-error.ts';
 import { frontEndsOf, webSocketOf } from './front-ends.ts';
 import { modelTable } from './model-table.ts';
+import { openCache } from './open-cache.ts';
 import { type OpenFrontEnd, openFrontEnds } from './open-front-ends.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServerSettings } from './settings.ts';
@@ -34,7 +36,12 @@ export interface RunningServer {
   close(): Promise<Closing>;
 }
 
-const repositoryOf = ({ id, models }: ServerSettings, statistics: Statistics, log: ServerLog): Repository => {
+const repositoryOf = (
+  { id, models }: ServerSettings,
+  statistics: Statistics,
+  cache: ResponseCache | undefined,
+  log: ServerLog,
+): Repository => {
   const { backendConfig } = models;
   for (const warning of unreadSettings(backendConfig)) log.warning(warning);
   const backends = [
@@ -51,6 +58,9 @@ const repositoryOf = ({ id, models }: ServerSettings, statistics: Statistics, lo
     loadLimit: models.loadThreadCount,
     defaultMaxQueueSize: models.defaultMaxQueueSize,
     defaultMaxBatchSize: (backend) => batchSizes.get(backend) ?? 0,
+    rateLimit: models.rateLimit,
+    holds: models,
+    cache,
     serverId: id,
     serverVersion: packageVersion,
     statistics,
@@ -82,10 +92,13 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
   const statistics = createStatistics();
   const opened: OpenFrontEnd[] = [];
 
+  let cache: ResponseCache | undefined;
   let repository: Repository;
   try {
-    repository = repositoryOf(settings, statistics, log);
+    cache = settings.cache === undefined ? undefined : openCache(settings.cache.name, settings.cache.settings, log.named('cache'));
+    repository = repositoryOf(settings, statistics, cache, log);
   } catch (error) {
+    await cache?.close();
     throw new StartError(`creating server: ${describeError(toInferError(error))}`, { cause: error, step: 'load', threadsEnded: true });
   }
   const { dataPlane } = repository;
@@ -94,6 +107,7 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
     statistics,
     graphs: dataPlane.graphs,
     loadSeconds: repository.loadSeconds,
+    cache,
     frontEnds: () => ({
       grpc: opened.find((each) => each.kind === 'grpc')?.counters(),
       http: opened.find((each) => each.kind === 'http')?.counters(),
@@ -105,7 +119,7 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
   });
   const loading = repository.load();
   const close = (): Promise<Closing> =>
-    closeParts({ repository, loading, webSocket, frontEnds: opened, seconds: settings.exitTimeoutSeconds, log });
+    closeParts({ repository, loading, cache, webSocket, frontEnds: opened, seconds: settings.exitTimeoutSeconds, log });
   const giveUp = async (step: StartError['step'], message: string, cause: unknown): Promise<StartError> => {
     const { threadsEnded } = await close();
     return new StartError(message, { cause, step, threadsEnded });

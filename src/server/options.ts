@@ -1,4 +1,6 @@
+import { checkCacheSettings } from './cache-settings.ts';
 import {
+  type CacheSettings,
   defaultSettings,
   type GrpcSettings,
   type HttpSettings,
@@ -26,11 +28,26 @@ export interface ServerOptions {
   readonly webSocket?: Partial<WebSocketSettings>;
   /** As `http`. */
   readonly metrics?: Partial<Omit<MetricsSettings, 'allow'>>;
+  /** Where answers of models with `response_cache` are kept; nowhere unless given. */
+  readonly cache?: CacheOptions;
   /** Ends a start that is under way. It does not close a server that has started. */
   readonly signal?: AbortSignal;
 }
 
-/** The settings that the options stand for. */
+/** As `--cache-config`: `{ name: 'local', size: 1048576 }`. */
+export interface CacheOptions {
+  readonly name: string;
+  readonly [setting: string]: string | number | boolean;
+}
+
+/** @throws InferError INVALID_ARGUMENT */
+const cacheOf = ({ name, ...settings }: CacheOptions): CacheSettings => {
+  const cache = { name, settings: new Map(Object.entries(settings).map(([key, value]) => [key, String(value)])) };
+  checkCacheSettings(cache);
+  return cache;
+};
+
+/** The settings that the options stand for. @throws InferError INVALID_ARGUMENT for a cache that there is not */
 export const settingsOf = (options: ServerOptions): ServerSettings => {
   const defaults = defaultSettings();
   const { modelRepository, http, grpc, metrics } = options;
@@ -47,5 +64,6 @@ export const settingsOf = (options: ServerOptions): ServerSettings => {
     grpc: { ...defaults.grpc, ...grpc, allow: grpc !== undefined },
     webSocket: { ...defaults.webSocket, ...options.webSocket },
     metrics: { ...defaults.metrics, ...metrics, allow: metrics !== undefined },
+    cache: options.cache === undefined ? defaults.cache : cacheOf(options.cache),
   };
 };

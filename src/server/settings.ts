@@ -1,3 +1,5 @@
+import { schedulerHolds } from './scheduler-holds.ts';
+
 /** Everything that a server is started with, complete. Numbers of a name ending in Ms are milliseconds, in Bytes bytes. */
 export interface ServerSettings {
   /** The name in the server's metadata. */
@@ -10,6 +12,8 @@ export interface ServerSettings {
   readonly grpc: GrpcSettings;
   readonly webSocket: WebSocketSettings;
   readonly metrics: MetricsSettings;
+  /** Where answers of models are kept; undefined for nowhere. */
+  readonly cache: CacheSettings | undefined;
 }
 
 export interface LogSettings {
@@ -34,6 +38,31 @@ export interface ModelSettings {
   /** Bound of a model's waiting requests where its config has none. */
   readonly defaultMaxQueueSize: number;
   readonly backendConfig: readonly BackendSetting[];
+  readonly rateLimit: RateLimitSettings;
+  /** For tests: the first batch of each model waits until so many requests do; 0 for none, here and below. */
+  readonly holdUntilQueued: number;
+  /** For tests: the same, and so many sequences in the backlog. */
+  readonly holdUntilBacklogged: number;
+}
+
+export interface RateLimitSettings {
+  /** `off`: resources and priorities of instances count for nothing. */
+  readonly mode: 'off' | 'execution_count';
+  /** Empty: of each resource as much as the instance that takes most of it. Else what is not in it is not there. */
+  readonly resources: readonly ResourceLimit[];
+}
+
+export interface ResourceLimit {
+  readonly name: string;
+  readonly count: number;
+  /** Undefined for every device. */
+  readonly device: number | undefined;
+}
+
+export interface CacheSettings {
+  /** `local` or `redis`. */
+  readonly name: string;
+  readonly settings: ReadonlyMap<string, string>;
 }
 
 export interface BackendSetting {
@@ -87,9 +116,15 @@ export interface MetricsSettings {
 }
 
 /** `T` while it is being filled in. */
-export type Draft<T> = T extends readonly (infer Item)[] ? Item[] : T extends object ? { -readonly [Key in keyof T]: Draft<T[Key]> } : T;
+export type Draft<T> = T extends readonly (infer Item)[]
+  ? Item[]
+  : T extends ReadonlyMap<infer Key, infer Value>
+    ? Map<Key, Value>
+    : T extends object
+      ? { -readonly [Key in keyof T]: Draft<T[Key]> }
+      : T;
 
-/** What the command does without a flag: Triton's defaults. */
+/** What the command does without a flag: Triton's defaults, and what the environment says. */
 export const defaultSettings = (): Draft<ServerSettings> => ({
   id: 'triton',
   exitTimeoutSeconds: 30,
@@ -102,6 +137,8 @@ export const defaultSettings = (): Draft<ServerSettings> => ({
     loadThreadCount: 4,
     defaultMaxQueueSize: 16384,
     backendConfig: [],
+    rateLimit: { mode: 'off', resources: [] },
+    ...schedulerHolds(process.env),
   },
   http: { allow: true, address: '0.0.0.0', port: 8000, reusePort: false, headerForwardPattern: '', maxInputBytes: 67108864 },
   grpc: {
@@ -117,4 +154,5 @@ export const defaultSettings = (): Draft<ServerSettings> => ({
   },
   webSocket: { maxInflight: 64, pingIntervalMs: 20000, maxMessageBytes: 0, allowedOrigins: [] },
   metrics: { allow: true, allowCpu: true, address: '', port: 8002, intervalMs: 2000, counterLatencies: true },
+  cache: undefined,
 });

@@ -1,5 +1,7 @@
 import type { FailureReason } from '../streams/inference/error.ts';
 import type { ModelGraph, StageCounters } from '../streams/inference/model-graph.ts';
+import type { CachedVersion, CacheMetrics } from './cache-families.ts';
+import { cachedModelFamilies, cacheFamilies } from './cache-families.ts';
 import type { CpuMeter } from './cpu.ts';
 import { createCpuMeter } from './cpu.ts';
 import type { Distribution, Family, Sample } from './families.ts';
@@ -14,6 +16,8 @@ export interface MetricsConfig {
   /** Seconds that loading took; undefined for a version that is not ready. */
   readonly loadSeconds: (model: string, version: string) => number | undefined;
   readonly frontEnds: () => FrontEndMetrics;
+  /** The server's cache, if it has one. */
+  readonly cache?: CacheMetrics | undefined;
   /** `--allow-cpu-metrics`. */
   readonly cpu: boolean;
   /** `--metrics-config counter_latencies`. */
@@ -107,6 +111,10 @@ const loadDurations = (rows: readonly Row[], loadSeconds: MetricsConfig['loadSec
   }),
 });
 
+/** A model that uses the cache has a stage for it. */
+const isCached = ({ graph }: Row): boolean => graph.stages.some((stage) => stage.name === 'cache');
+const toCachedVersion = (row: Row): CachedVersion => ({ labels: modelLabels(row), counters: row.counters });
+
 /** One series for each stage of a model where requests may wait. */
 const perQueue = (rows: readonly Row[], name: string, help: string, value: (stage: StageCounters) => number): Family => ({
   kind: 'gauge',
@@ -176,6 +184,7 @@ export const createMetrics = (config: MetricsConfig): Metrics => {
         ...counters.map((metric) => perModel('counter', rows, metric)),
         failures(rows),
         ...(config.counterLatencies ? latencies.map((metric) => perModel('counter', rows, metric)) : []),
+        ...(config.counterLatencies ? cachedModelFamilies(rows.filter(isCached).map(toCachedVersion)) : []),
         perModel('gauge', rows, [
           'nv_inference_pending_request_count',
           'Instantaneous number of pending requests awaiting execution per-model.',
@@ -183,6 +192,7 @@ export const createMetrics = (config: MetricsConfig): Metrics => {
         ]),
         loadDurations(rows, config.loadSeconds),
         ...cpu,
+        ...cacheFamilies(config.cache),
         perQueue(rows, 'weir_model_queue_length', 'Requests that wait at a stage of the model', (stage) => stage.queued),
         perQueue(rows, 'weir_model_queue_limit', 'Requests that may wait at a stage of the model', (stage) => stage.limit),
         batchSizes(rows),

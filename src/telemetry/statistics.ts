@@ -1,5 +1,5 @@
 import type { FailureReason } from '../streams/inference/error.ts';
-import type { BatchExecuted, EventSink, RequestEnded } from '../streams/inference/events.ts';
+import type { BatchExecuted, CacheAnswered, CacheMissed, EventSink, RequestEnded } from '../streams/inference/events.ts';
 import type { InferBatchStatistics, ModelStatistics, StatisticDuration } from '../streams/inference/statistics.ts';
 
 /** What one batch size has cost. Integer nanoseconds. */
@@ -25,6 +25,10 @@ export interface ModelCounters {
   computeInputNs: number;
   computeInferNs: number;
   computeOutputNs: number;
+  cacheHits: number;
+  cacheHitNs: number;
+  cacheMisses: number;
+  cacheMissNs: number;
   /** Milliseconds since 1970; 0 for never. */
   lastExecutionMs: number;
   /** By rows of the batch. */
@@ -52,6 +56,10 @@ const noCounters = (): ModelCounters => ({
   computeInputNs: 0,
   computeInferNs: 0,
   computeOutputNs: 0,
+  cacheHits: 0,
+  cacheHitNs: 0,
+  cacheMisses: 0,
+  cacheMissNs: 0,
   lastExecutionMs: 0,
   batches: new Map(),
 });
@@ -96,6 +104,18 @@ const addBatch = (sums: ModelCounters, event: BatchExecuted): void => {
   batch.computeOutputNs += outputNs;
 };
 
+const addHit = (sums: ModelCounters, { queueMs, lookupMs }: CacheAnswered): void => {
+  sums.cacheHits += 1;
+  sums.cacheHitNs += nanoseconds(lookupMs);
+  sums.queueNs += nanoseconds(queueMs);
+};
+
+/** The request's own duration has this time in it already. */
+const addMiss = (sums: ModelCounters, { lookupMs, insertMs }: CacheMissed): void => {
+  sums.cacheMisses += 1;
+  sums.cacheMissNs += nanoseconds(lookupMs) + nanoseconds(insertMs);
+};
+
 const duration = (count: number, ns: number): StatisticDuration => ({ count, ns });
 
 const batchStatistics = ({ batches }: Readonly<ModelCounters>): InferBatchStatistics[] =>
@@ -108,9 +128,11 @@ const batchStatistics = ({ batches }: Readonly<ModelCounters>): InferBatchStatis
       compute_output: duration(executions, computeOutputNs),
     }));
 
-/** Counts of queue and compute are the successful requests, as Triton reports them. */
+/** The count of queue is the successful requests, and of these the counts of compute are the ones that were run, as Triton reports them. */
 const statistics = (name: string, version: string, sums: Readonly<ModelCounters>): ModelStatistics => {
   const { success, failures } = sums;
+  // A caller may go away between its answer from the cache and its success.
+  const computed = Math.max(0, success - sums.cacheHits);
   const failed = failures.REJECTED + failures.CANCELED + failures.BACKEND + failures.OTHER;
   return {
     name,
@@ -122,11 +144,11 @@ const statistics = (name: string, version: string, sums: Readonly<ModelCounters>
       success: duration(success, sums.successNs),
       fail: duration(failed, sums.failNs),
       queue: duration(success, sums.queueNs),
-      compute_input: duration(success, sums.computeInputNs),
-      compute_infer: duration(success, sums.computeInferNs),
-      compute_output: duration(success, sums.computeOutputNs),
-      cache_hit: duration(0, 0),
-      cache_miss: duration(0, 0),
+      compute_input: duration(computed, sums.computeInputNs),
+      compute_infer: duration(computed, sums.computeInferNs),
+      compute_output: duration(computed, sums.computeOutputNs),
+      cache_hit: duration(sums.cacheHits, sums.cacheHitNs),
+      cache_miss: duration(sums.cacheMisses, sums.cacheMissNs),
     },
     response_stats: {},
     batch_stats: batchStatistics(sums),
@@ -162,6 +184,8 @@ export const createStatistics = (): Statistics => {
       const sums = entry(event.model, event.version);
       if (event.kind === 'request-ended') addRequest(sums, event);
       else if (event.kind === 'batch-executed') addBatch(sums, event);
+      else if (event.kind === 'cache-answered') addHit(sums, event);
+      else if (event.kind === 'cache-missed') addMiss(sums, event);
     },
     of: (name, version) => statistics(name, version, counters(name, version)),
     counters,

@@ -17,7 +17,7 @@ it('has every flag under its heading, in lines that a terminal holds', () => {
 
 it('says how far a flag goes', () => {
   expect(renderHelp()).toMatch(/--http-thread-count <integer>\n[^-]*No effect: one event loop/);
-  expect(renderHelp()).toMatch(/--rate-limit <string>\n[^-]*Not built yet; accepted: off\./);
+  expect(renderHelp()).toMatch(/--min-supported-compute-capability <float>\n[^-]*Not built yet; accepted: 0\./);
 });
 
 it('names each flag once', () => {

@@ -10,7 +10,7 @@ import { InferError } from '../../src/streams/inference/error.ts';
 import type { InferenceEvent } from '../../src/streams/inference/events.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { operatorLaws } from '../contracts/operator-laws.ts';
-import { HandInstance, instantInstance, makeLog, makePart, makeRequest, messageOf } from '../support/model.ts';
+import { HandInstance, instantInstance, makeLog, makePart, makeRequest, makeSpec, messageOf } from '../support/model.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 const nobody = { cancel: () => {} };
@@ -64,7 +64,7 @@ const begin = (instance: Instance, { callers: count = 2, decoupled = false } = {
   const lease = makeLease(instance);
   const ends: string[] = [];
   const run = runBatch({
-    spec: { name: 'm', version: '3', decoupled },
+    spec: makeSpec({ version: '3', decoupled }),
     sink: (event) => events.push(event),
     scheduler: time,
     log,
@@ -87,7 +87,7 @@ operatorLaws<Granted<Call, Instance>, never>({
     const lost: number[] = [];
     const leases: ReturnType<typeof makeLease>[] = [];
     const config = { sink: () => {}, scheduler, log: makeLog(), counters: noRunCounters() };
-    const run = runBatch({ spec: { name: 'm', version: '1', decoupled: false }, ...config });
+    const run = runBatch({ spec: makeSpec(), ...config });
     return {
       operator: mergeMap(run),
       item: (n) => {
@@ -235,7 +235,7 @@ describe('runBatch', () => {
     const lease = makeLease(cancelling);
     const counters = noRunCounters();
     const config = { sink: () => {}, scheduler: time, log: makeLog(), counters };
-    runBatch({ spec: { name: 'm', version: '1', decoupled: false }, ...config })({
+    runBatch({ spec: makeSpec(), ...config })({
       items: run.callers.map(({ call }) => call),
       lease,
     }).subscribe();

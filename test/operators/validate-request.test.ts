@@ -201,3 +201,53 @@ describe('strings', () => {
     );
   });
 });
+
+describe('sequence ids', () => {
+  const sequences = (datatype: 'UINT64' | 'INT32' | 'BYTES' | undefined): ModelSpec =>
+    modelSpec({
+      inputs: [inputSpec('A', 'INT32', [1])],
+      sequenceBatching: {
+        strategy: { kind: 'direct', maxQueueDelayMs: 0, minimumSlotUtilization: 0 },
+        maxIdleMs: 1000,
+        controls: [
+          { kind: 'START', name: 'START', datatype: 'INT32', whenFalse: 0, whenTrue: 1 },
+          ...(datatype === undefined ? [] : [{ kind: 'CORRID' as const, name: 'ID', datatype }]),
+        ],
+        states: [],
+        isIterative: false,
+        endsIdleWithStep: false,
+      },
+    });
+  const A = bytes('INT32', [1], 4);
+  const from = (sequenceId: bigint | string): InferRequest => inferRequest({ A }, { sequenceId });
+
+  it('are of the kind of the control that holds them', () => {
+    for (const datatype of ['UINT64', 'INT32'] as const) {
+      accepts(sequences(datatype), from(7n));
+      expect(fault(sequences(datatype), from('seven'))).toBe(
+        prefixed(`sequence batching control 'ID' data-type is 'BYTES', but model 'm' expects '${datatype}'`),
+      );
+    }
+    accepts(sequences('BYTES'), from('seven'));
+    expect(fault(sequences('BYTES'), from(7n))).toBe(
+      prefixed("sequence batching control 'ID' data-type is 'UINT64', but model 'm' expects 'BYTES'"),
+    );
+  });
+
+  it('are of any kind without such a control, and missing ones are left to the scheduler', () => {
+    for (const id of [7n, 'seven', 0n, '']) accepts(sequences(undefined), from(id));
+    for (const datatype of ['UINT64', 'BYTES'] as const) for (const id of [0n, '']) accepts(sequences(datatype), from(id));
+  });
+
+  it('have no more than 128 bytes, for any model', () => {
+    accepts(sequences('BYTES'), from('x'.repeat(128)));
+    const tooLong = 'UNIMPLEMENTED: string correlation ID cannot be longer than 128 characters';
+    expect(fault(sequences('BYTES'), from('x'.repeat(129)))).toBe(tooLong);
+    expect(fault(flat, inferRequest(good, { sequenceId: 'é'.repeat(65) }))).toBe(tooLong);
+  });
+
+  it('are the server’s to write: a client that sends a control is told so', () => {
+    const START = bytes('INT32', [1], 4);
+    expect(fault(sequences('UINT64'), inferRequest({ START }))).toBe("INVALID_ARGUMENT: unexpected inference input 'START' for model 'm'");
+  });
+});

@@ -38,9 +38,9 @@ def test_health_and_metadata(client):
 
 
 def test_config_statistics_and_index(client):
-    config = client.get_model_config("vad").config
-    assert config.max_batch_size == 64
-    assert list(config.dynamic_batching.preferred_batch_size) == [64]
+    config = client.get_model_config("text_line").config
+    assert config.max_batch_size == 16
+    assert list(config.dynamic_batching.preferred_batch_size) == [16]
     assert config.version_policy.latest.num_versions == 1
     client.infer("identity_fp32", [fill(grpcclient, "FP32", np.ones((1, 1), np.float32))])
     statistics = client.get_inference_statistics("identity_fp32").model_stats[0]
@@ -175,6 +175,42 @@ async def test_asyncio_stream(server):
         answers = [answer async for answer in client.stream_infer(requests())]
     assert all(error is None for _, error in answers)
     assert all(same(result.as_numpy("OUTPUT0"), row) for (result, _), row in zip(answers, rows))
+
+
+def audio(samples):
+    tensor = grpcclient.InferInput("AUDIO", [1, 512], "FP32")
+    tensor.set_data_from_numpy(samples.reshape(1, 512))
+    return [tensor]
+
+
+def test_a_sequence_has_a_beginning(client):
+    config = client.get_model_config("vad").config
+    assert [state.input_name for state in config.sequence_batching.state] == ["CONTEXT", "STATE"]
+    assert config.sequence_batching.oldest.max_candidate_sequences == 1024
+    silence = audio(np.zeros(512, np.float32))
+    with pytest.raises(InferenceServerException, match="must specify a non-zero or non-empty correlation ID"):
+        client.infer("vad", silence)
+    with pytest.raises(InferenceServerException, match="must specify the START flag on the first request of the sequence"):
+        client.infer("vad", silence, sequence_id=81)
+    result = client.infer("vad", silence, sequence_id=81, sequence_start=True, sequence_end=True)
+    assert [output.name for output in result.get_response().outputs] == ["SPEECH"]
+
+
+def test_the_server_remembers_between_the_steps_of_a_sequence(client):
+    """Two sequences, one of them with a name, hear the same sound step by step; a third hears only its end."""
+    noise = np.random.default_rng(1).standard_normal((4, 512)).astype(np.float32)
+
+    def hear(sequence, steps):
+        heard = []
+        for index, samples in enumerate(steps):
+            result = client.infer(
+                "vad", audio(samples), sequence_id=sequence, sequence_start=index == 0, sequence_end=index == len(steps) - 1
+            )
+            heard.append(float(result.as_numpy("SPEECH")[0, 0]))
+        return heard
+
+    assert hear(82, noise) == pytest.approx(hear("by name", noise))
+    assert hear(83, noise[-1:])[0] != pytest.approx(hear(82, noise)[-1])
 
 
 def test_speech_is_found_over_a_stream(server):

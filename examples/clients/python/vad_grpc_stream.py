@@ -6,6 +6,7 @@
 
 import pathlib
 import queue
+import random
 import sys
 import wave
 
@@ -25,21 +26,19 @@ answers = queue.Queue()
 client = grpcclient.InferenceServerClient(url=url)
 client.start_stream(callback=lambda result, error: answers.put(error or result))
 
-context = np.zeros((1, 64), dtype=np.float32)
-state = np.zeros((1, 2, 128), dtype=np.float32)
+sequence = random.randrange(1, 2**31)
+starts = range(0, len(samples) - CHUNK + 1, CHUNK)
 speech = []
-for start in range(0, len(samples) - CHUNK + 1, CHUNK):
-    tensors = {"AUDIO": samples[start : start + CHUNK].reshape(1, CHUNK), "CONTEXT": context, "STATE": state}
-    inputs = []
-    for name, values in tensors.items():
-        inputs.append(grpcclient.InferInput(name, values.shape, "FP32"))
-        inputs[-1].set_data_from_numpy(values)
-    client.async_stream_infer("vad", inputs)
+for start in starts:
+    audio = grpcclient.InferInput("AUDIO", [1, CHUNK], "FP32")
+    audio.set_data_from_numpy(samples[start : start + CHUNK].reshape(1, CHUNK))
+    client.async_stream_infer(
+        "vad", [audio], sequence_id=sequence, sequence_start=start == starts[0], sequence_end=start == starts[-1]
+    )
     answer = answers.get(timeout=30)
     if isinstance(answer, Exception):
         raise answer
     speech.append(float(answer.as_numpy("SPEECH")[0, 0]))
-    context, state = answer.as_numpy("CONTEXT_OUT"), answer.as_numpy("STATE_OUT")
 client.stop_stream()
 
 for index, probability in enumerate(speech):

@@ -21,16 +21,16 @@ export interface BoundTensors extends OutputPlaces {
 }
 
 /**
- * The shape that each output of the model will have for a batch, −1 for its rows; undefined where the file does not tell, or the elements
- * are strings. A shape of no dimensions does not tell either: ONNX Runtime reports it for outputs of unknown rank too.
+ * The shape that each output of the model will have for a batch, −1 for its rows; undefined where the file does not tell, the elements
+ * are strings, or its first dimension counts no rows. A shape of no dimensions does not tell either: ONNX Runtime reports it for outputs of unknown rank too.
  */
 export const knownOutputShapes = (
   session: InferenceSession,
   { outputs, batches }: ModelPorts,
 ): readonly (readonly number[] | undefined)[] =>
-  outputs.map(({ name }) => {
+  outputs.map(({ name, source }) => {
     const metadata = session.outputMetadata.find((output) => output.name === name);
-    if (metadata?.isTensor !== true || datatypeOf(metadata.type) === 'BYTES') return undefined;
+    if (metadata?.isTensor !== true || datatypeOf(metadata.type) === 'BYTES' || source !== undefined) return undefined;
     const shape = metadata.shape.map((size, axis) => (typeof size === 'number' ? size : batches && axis === 0 ? -1 : undefined));
     const isKnown = (size: number | undefined): size is number => size !== undefined && size !== 0;
     return shape.length > 0 && shape.every(isKnown) ? shape : undefined;

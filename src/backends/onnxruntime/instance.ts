@@ -3,13 +3,12 @@ import { machineScheduler } from '../../streams/flow/clock.ts';
 import type { Batch, Instance, Part } from '../../streams/inference/backend.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import { noParameters } from '../../streams/inference/parameters.ts';
-import type { InferRequest } from '../../streams/inference/request.ts';
 import type { Tensors } from '../../streams/tensors/tensor.ts';
 import { StoppableWorker } from '../workers/stoppable-worker.ts';
 import { workerScript } from '../workers/worker-script.ts';
+import { type AdmittedBatch, admitBatch, wholeBatch } from './admit-batch.ts';
 import { GrowingMemory } from './growing-memory.ts';
 import { readOutputs } from './read-outputs.ts';
-import { refuseRequest } from './refuse-request.ts';
 import { SlotMemory } from './slot-memory.ts';
 import type { FromWorker, ModelPorts, ToWorker, WorkerStart } from './worker-protocol.ts';
 import { writeInputs } from './write-inputs.ts';
@@ -17,15 +16,11 @@ import { writeInputs } from './write-inputs.ts';
 /** Batches that a worker has at once: while it runs one, the next lies ready. */
 const slotCount = 2;
 
-/** A batch under way: those of its requests that can run, and where they stand in it. */
+/** A batch under way. */
 interface Run {
   readonly batch: Batch;
   readonly subscriber: Subscriber<Part>;
-  readonly requests: readonly InferRequest[];
-  readonly rows: readonly number[];
-  readonly totalRows: number;
-  /** Undefined when all of them run. */
-  readonly positions: readonly number[] | undefined;
+  readonly admitted: AdmittedBatch;
 }
 
 interface Slot {
@@ -104,7 +99,7 @@ export class OnnxInstance implements Instance {
       return undefined;
     }
     const run = this.#admit(batch, subscriber);
-    if (run.requests.length === 0 || subscriber.closed) {
+    if (run.admitted.requests.length === 0 || subscriber.closed) {
       subscriber.complete();
       return undefined;
     }
@@ -116,25 +111,11 @@ export class OnnxInstance implements Instance {
 
   /** Answers at once the requests that cannot run. */
   #admit(batch: Batch, subscriber: Subscriber<Part>): Run {
-    const { requests, rows, totalRows } = batch;
-    const all: Run = { batch, subscriber, requests, rows, totalRows, positions: undefined };
-    if (!this.#checksRequests) return all;
-    const refusals = requests.map((request) => refuseRequest(request, this.#ports));
-    if (refusals.every((refusal) => refusal === undefined)) return all;
-    const positions: number[] = [];
-    for (const [of, error] of refusals.entries()) {
-      if (error === undefined) positions.push(of);
-      else subscriber.next({ of, outputs: noOutputs, parameters: noParameters, isLast: true, error });
-    }
-    const left = positions.map((of) => rows[of] ?? 0);
-    return {
-      batch,
-      subscriber,
-      requests: requests.filter((_, of) => refusals[of] === undefined),
-      rows: left,
-      totalRows: left.reduce((sum, count) => sum + count, 0),
-      positions,
-    };
+    if (!this.#checksRequests) return { batch, subscriber, admitted: wholeBatch(batch) };
+    const admitted = admitBatch(batch, this.#ports, (of, error) =>
+      subscriber.next({ of, outputs: noOutputs, parameters: noParameters, isLast: true, error }),
+    );
+    return { batch, subscriber, admitted };
   }
 
   #startWaiting(): void {
@@ -148,7 +129,7 @@ export class OnnxInstance implements Instance {
 
   #start(run: Run, slot: Slot): void {
     try {
-      if (writeInputs(run.requests, run.totalRows, this.#ports, slot.memory, slot.inputs)) this.#postInputs(slot);
+      if (writeInputs(run.admitted, this.#ports, slot.memory, slot.inputs)) this.#postInputs(slot);
     } catch (error) {
       this.#worker.leave();
       run.subscriber.error(toInferError(error, 'BACKEND'));
@@ -209,16 +190,17 @@ export class OnnxInstance implements Instance {
   #answer(slot: Slot): void {
     const { run } = slot;
     if (run === undefined) return;
-    const { batch, subscriber, positions } = run;
+    const { batch, subscriber, admitted } = run;
     let failure: InferError | undefined;
     if (!subscriber.closed) {
       batch.times.outputStartMs = machineScheduler.now();
       batch.times.inputEndMs = batch.times.outputStartMs - slot.memory.runMs;
       try {
-        const answers = readOutputs(run.rows, run.totalRows, this.#ports, slot.memory, slot.outputs);
+        const answers = readOutputs(admitted, this.#ports, slot.memory, slot.outputs);
         for (let index = 0; index < answers.length; index++) {
+          const of = admitted.positions?.[index] ?? index;
           const outputs = answers[index] ?? noOutputs;
-          subscriber.next({ of: positions?.[index] ?? index, outputs, parameters: noParameters, isLast: true, error: undefined });
+          if (of >= 0) subscriber.next({ of, outputs, parameters: noParameters, isLast: true, error: undefined });
         }
       } catch (error) {
         failure = toInferError(error, 'BACKEND');

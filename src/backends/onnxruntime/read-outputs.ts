@@ -1,19 +1,27 @@
 import { InferError } from '../../streams/inference/error.ts';
+import type { InferRequest } from '../../streams/inference/request.ts';
 import { splitRows } from '../../streams/tensors/split.ts';
 import { Tensor, type Tensors } from '../../streams/tensors/tensor.ts';
+import { scatterOutput } from './scatter-output.ts';
 import type { SlotMemory } from './slot-memory.ts';
 import type { ModelPorts } from './worker-protocol.ts';
+
+/** Whom the outputs of a batch are for. */
+export interface ReadBatch {
+  readonly requests: readonly InferRequest[];
+  /** Of each request. */
+  readonly rows: readonly number[];
+  readonly totalRows: number;
+}
 
 /**
  * The outputs of each request of a batch as views of the slot's memory: valid until the worker gets the slot again.
  *
- * @param rows of each request, in the order of the batch
  * @param areas the slot's output memories
- * @throws InferError UNIMPLEMENTED when an output has not a row for each row of the batch
+ * @throws InferError UNIMPLEMENTED when an output has not a row for each row of the batch, or not the elements of its requests' shapes
  */
 export const readOutputs = (
-  rows: readonly number[],
-  totalRows: number,
+  { requests, rows, totalRows }: ReadBatch,
   { outputs, batches }: ModelPorts,
   slot: SlotMemory,
   areas: readonly Uint8Array[],
@@ -24,10 +32,15 @@ export const readOutputs = (
     const { area, start, byteLength, dims } = slot.output(index);
     const buffer = areas[area];
     if (port === undefined || buffer === undefined) break;
-    const { name, datatype } = port;
-    if (batches && dims[0] !== totalRows) throw unlikeRows(name, totalRows, dims);
+    const { name, datatype, shape, source } = port;
     const whole = new Tensor(datatype, dims, buffer, start, start + byteLength);
-    const pieces = batches ? splitRows(whole, rows) : [whole];
+    let pieces: readonly Tensor[];
+    if (source !== undefined) {
+      pieces = scatterOutput(name, whole, shape, source, requests);
+    } else {
+      if (batches && dims[0] !== totalRows) throw unlikeRows(name, totalRows, dims);
+      pieces = batches ? splitRows(whole, rows) : [whole];
+    }
     for (const [request, piece] of pieces.entries()) answers[request]?.set(name, piece);
   }
   return answers;

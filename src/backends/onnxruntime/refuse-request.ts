@@ -11,7 +11,8 @@ import type { ModelPorts } from './worker-protocol.ts';
  * An input may be `optional` in the config, but onnxruntime-node has no way to run a model without one of its inputs.
  */
 export const refuseRequest = (request: InferRequest, { inputs }: ModelPorts): InferError | undefined => {
-  for (const { name, datatype } of inputs) {
+  for (const { name, datatype, form } of inputs) {
+    if (form === 'whole') continue;
     const tensor = request.inputs.get(name);
     if (tensor === undefined) {
       const message = `optional input '${name}' is missing in the request to model '${request.modelName}': onnxruntime-node cannot run it without`;

@@ -62,7 +62,8 @@ export class SlotRunner {
 
   #bind(): BoundTensors {
     const given = this.#ports.inputs.map((_, index) => this.#slot.input(index));
-    const key = given.map(({ dims }) => dims.join()).join(';');
+    // Shapes of inputs that are laid end to end do not tell how many rows there are.
+    const key = `${this.#slot.rows};${given.map(({ dims }) => dims.join()).join(';')}`;
     const kept = this.#bound.get(key);
     const places = kept ?? placeOutputs(this.#ports, this.#shapes, this.#slot.rows);
     if (this.#inPlace.fit(places.sizeBytes)) {

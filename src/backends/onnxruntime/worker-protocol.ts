@@ -15,10 +15,23 @@ export interface WorkerStart {
 /** The tensors of a model that a batch brings and takes, with the model's own shapes: −1 for any size. */
 export interface ModelPorts {
   /** Those of a fixed element size first: so their places depend on the shapes alone, never on the length of a string. */
-  readonly inputs: readonly Port[];
-  readonly outputs: readonly Port[];
+  readonly inputs: readonly InputPort[];
+  readonly outputs: readonly OutputPort[];
   /** Whether the first dimension counts rows. */
   readonly batches: boolean;
+}
+
+export interface InputPort extends Port {
+  /**
+   * How a batch brings it: the requests' tensors along dimension 0; all their elements as one dimension; or one tensor of the whole batch, which
+   * no request has.
+   */
+  readonly form: 'rows' | 'ragged' | 'whole';
+}
+
+export interface OutputPort extends Port {
+  /** The input after whose shapes it is split among the requests; undefined for a row for each of their rows. */
+  readonly source: string | undefined;
 }
 
 export interface Port extends SignatureTensor {

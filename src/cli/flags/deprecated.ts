@@ -1,5 +1,5 @@
 import { built, type Flag, notBuilt } from '../flag.ts';
-import { readBoolean } from '../flag-values.ts';
+import { readBoolean, readCount } from '../flag-values.ts';
 
 const group = 'DEPRECATED';
 
@@ -15,13 +15,16 @@ export const deprecatedFlags: readonly Flag[] = [
       settings.models.autoCompleteConfig = !readBoolean(value);
     },
   }),
-  notBuilt({
+  built({
     name: 'response-cache-byte-size',
     group,
     argument: 'integer',
     default: '0',
-    accepted: ['0'],
-    description: '--cache-config=local,size=<integer>.',
+    description: '--cache-config=local,size=<integer>; 0 for no cache.',
+    apply: (value, settings) => {
+      const size = readCount(value);
+      settings.cache = size === 0 ? undefined : { name: 'local', settings: new Map([['size', String(size)]]) };
+    },
   }),
   notBuilt({ name: 'trace-file', group, argument: 'string', default: '', description: '--trace-config=triton,file=<string>.' }),
   notBuilt({

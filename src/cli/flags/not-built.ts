@@ -10,8 +10,6 @@ const checkInteger = (value: string): void => {
 const sagemaker: FlagGroup = 'Sagemaker';
 const vertex: FlagGroup = 'Vertex';
 const tracing: FlagGroup = 'Tracing';
-const cache: FlagGroup = 'Response Cache';
-const limiter: FlagGroup = 'Rate Limiter';
 const memory: FlagGroup = 'Memory/Device Management';
 
 const clouds: readonly Flag[] = [
@@ -60,37 +58,6 @@ const extensions: readonly Flag[] = [
     argument: 'string',
     default: '/opt/tritonserver/repoagents',
     description: 'Directory of repository agents.',
-  }),
-  notBuilt({
-    name: 'cache-config',
-    group: cache,
-    argument: '<string>,<string>=<string>',
-    default: '',
-    repeatable: true,
-    description: 'A setting of the response cache, which turns it on.',
-  }),
-  notBuilt({
-    name: 'cache-directory',
-    group: cache,
-    argument: 'string',
-    default: '/opt/tritonserver/caches',
-    description: 'Directory of caches.',
-  }),
-  notBuilt({
-    name: 'rate-limit',
-    group: limiter,
-    argument: 'string',
-    default: 'off',
-    accepted: ['off'],
-    description: '`off` or `execution_count`.',
-  }),
-  notBuilt({
-    name: 'rate-limit-resource',
-    group: limiter,
-    argument: '<string>:<integer>:<integer>',
-    default: '',
-    repeatable: true,
-    description: 'A resource that instances share, its count and its device.',
   }),
 ];
 

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { InferError } from '../../streams/inference/error.ts';
+import { waitingConnections } from '../../streams/inference/front-end.ts';
 
 export interface ListenConfig {
   readonly address: string;
@@ -41,7 +42,7 @@ export const listen = ({ address, port, reusePort, onConnection }: ListenConfig)
       const message = cause.code === 'EADDRINUSE' ? `Socket '${address}:${port}' already in use ` : cause.message;
       reject(new InferError('UNAVAILABLE', message, { cause }));
     });
-    server.listen({ host: address, port, reusePort }, () => {
+    server.listen({ host: address, port, reusePort, backlog: waitingConnections }, () => {
       resolve({
         port: boundPort(server),
         stop: () => server.close(),

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
-import type { Listening } from '../../streams/inference/front-end.ts';
+import { type Listening, waitingConnections } from '../../streams/inference/front-end.ts';
 import { compileHeaderPattern } from '../../streams/inference/header-forwarding.ts';
 import { KnownHeads } from '../../streams/inference/json/known-heads.ts';
 import type { Log } from '../../streams/inference/log.ts';
@@ -147,7 +147,7 @@ const listen = (server: Server, { address, port, reusePort }: HttpConfig): Promi
       reject(new InferError('UNAVAILABLE', isTaken ? `Socket '${address}:${port}' already in use ` : cause.message, { cause }));
     };
     server.once('error', onError);
-    server.listen({ host: address, port, reusePort }, () => {
+    server.listen({ host: address, port, reusePort, backlog: waitingConnections }, () => {
       server.off('error', onError);
       resolve();
     });

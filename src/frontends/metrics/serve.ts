@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
-import type { Listening } from '../../streams/inference/front-end.ts';
+import { type Listening, waitingConnections } from '../../streams/inference/front-end.ts';
 import type { Log } from '../../streams/inference/log.ts';
 
 export interface MetricsServerConfig {
@@ -25,7 +25,7 @@ const listen = (server: Server, address: string, port: number): Promise<number> 
       const message = error.code === 'EADDRINUSE' ? `Socket '${address}:${port}' already in use ` : error.message;
       reject(new InferError('UNAVAILABLE', message, { cause: error }));
     });
-    server.listen(port, address, () => {
+    server.listen({ host: address, port, backlog: waitingConnections }, () => {
       const bound = server.address();
       resolve(bound !== null && typeof bound === 'object' ? bound.port : port);
     });

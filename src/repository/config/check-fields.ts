@@ -8,9 +8,6 @@ import { modelConfigType } from './proto.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Parameters that Triton's core reads itself. */
-const refusedParameters = ['TRITON_BATCH_STRATEGY_PATH'];
-
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `ModelInput`, `ModelVersionPolicy.Latest`. */
@@ -48,8 +45,6 @@ const checkParameters = (config: ModelConfig): readonly Finding[] =>
   Object.keys(config.parameters).flatMap((key) => {
     const field = `parameters["${key}"]`;
     if (key === '') return [warning(field, `a parameter of model ${config.name} has no key`)];
-    if (refusedParameters.includes(key))
-      return [fault(field, `parameter '${key}' is not supported by this version of Weir for ${config.name}`)];
     return [];
   });
 

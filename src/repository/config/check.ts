@@ -1,8 +1,13 @@
 import { isAbsolute, normalize } from 'node:path';
+import { checkBatchTensors } from './check-batch-tensors.ts';
 import { checkBatching } from './check-batching.ts';
+import { checkCache } from './check-cache.ts';
 import { checkFields } from './check-fields.ts';
 import { checkIdentity } from './check-identity.ts';
+import { checkResources, type RateLimitMode } from './check-resources.ts';
+import { checkSequences } from './check-sequences.ts';
 import { checkTensors } from './check-tensors.ts';
+import { checkWeirParameters } from './check-weir-parameters.ts';
 import type { Finding } from './findings.ts';
 import { fault } from './findings.ts';
 import { checkInstanceGroups } from './instance-groups.ts';
@@ -15,6 +20,9 @@ export interface CheckConfig {
   readonly gpus: readonly number[];
   /** Names of the backends that this server has. */
   readonly backends: readonly string[];
+  /** Of the model's backend, where this server has it. */
+  readonly gathers: boolean | undefined;
+  readonly rateLimit: RateLimitMode;
 }
 
 const checkBackend = ({ backend }: ModelConfig, backends: readonly string[]): readonly Finding[] => {
@@ -30,12 +38,20 @@ const checkFilename = ({ name, default_model_filename: file }: ModelConfig): rea
 };
 
 /** Everything wrong with a complete config that shows without the model's own file. */
-export const check = (config: ModelConfig, { directoryName, written, gpus, backends }: CheckConfig): readonly Finding[] => [
+export const check = (
+  config: ModelConfig,
+  { directoryName, written, gpus, backends, gathers, rateLimit }: CheckConfig,
+): readonly Finding[] => [
   ...checkIdentity(config, directoryName),
   ...checkBackend(config, backends),
   ...checkFields(config),
   ...checkBatching(config),
+  ...checkSequences(config),
   ...checkTensors(config),
+  ...checkBatchTensors(config),
   ...checkInstanceGroups(config, written, gpus),
+  ...checkResources(config, rateLimit),
+  ...checkCache(config),
+  ...checkWeirParameters(config, { gathers }),
   ...checkFilename(config),
 ];

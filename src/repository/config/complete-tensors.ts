@@ -3,6 +3,7 @@ import { configTypeOf } from './datatypes.ts';
 import type { Finding } from './findings.ts';
 import { fault } from './findings.ts';
 import type { ConfigInput, ConfigOutput, ConfigTensor, ModelConfig } from './model-config.ts';
+import { serverInputs, stateOutputs } from './server-inputs.ts';
 
 export interface TensorCompletion {
   readonly config: ModelConfig;
@@ -23,20 +24,28 @@ const toConfigTensor = ({ name, datatype, shape }: SignatureTensor, isBatched: b
 const completeInputs = (config: ModelConfig, signature: ModelSignature): readonly ConfigInput[] => {
   if (config.input.length > 0) return config.input;
   const isBatched = config.max_batch_size > 0;
-  return signature.inputs.map((tensor) => ({ ...toConfigTensor(tensor, isBatched), format: 'FORMAT_NONE', optional: false }));
+  const given = new Set(serverInputs(config).map(({ name }) => name));
+  return signature.inputs
+    .filter(({ name }) => !given.has(name))
+    .map((tensor) => ({ ...toConfigTensor(tensor, isBatched), format: 'FORMAT_NONE', optional: false }));
 };
 
 const completeOutputs = (config: ModelConfig, signature: ModelSignature): readonly ConfigOutput[] => {
   if (config.output.length > 0) return config.output;
   const isBatched = config.max_batch_size > 0;
-  return signature.outputs.map((tensor) => ({ ...toConfigTensor(tensor, isBatched), label_filename: '' }));
+  const kept = new Set(stateOutputs(config));
+  return signature.outputs
+    .filter(({ name }) => !kept.has(name))
+    .map((tensor) => ({ ...toConfigTensor(tensor, isBatched), label_filename: '' }));
 };
 
 const dynamicBatching = {
   preferred_batch_size: [],
   max_queue_delay_microseconds: 0,
+  preserve_ordering: false,
   priority_levels: 0,
   default_priority_level: 0,
+  priority_queue_policy: {},
 } as const;
 
 const withBatching = (config: ModelConfig): ModelConfig => {
@@ -46,12 +55,13 @@ const withBatching = (config: ModelConfig): ModelConfig => {
 
 /**
  * Completes a config from what the model's file says, by the rules of Triton's ONNX Runtime backend: only where inputs or outputs are missing;
- * a missing side is filled with all of the model's tensors; a model that can batch gets `max_batch_size` and dynamic batching where it has
+ * a missing side is filled with all of the model's tensors that clients send or see: inputs that the server gives, and states, are not among them; a
+ * model that can batch gets `max_batch_size` and dynamic batching where it has
  * none. Values that the user wrote stay.
  */
 export const completeTensors = (config: ModelConfig, signature: ModelSignature, defaultMaxBatchSize: number): TensorCompletion => {
   const { name } = config;
-  if (config.input.length > 0 && config.output.length > 0) return { config, findings: [], notes: [] };
+  if (config.input.length + config.batch_input.length > 0 && config.output.length > 0) return { config, findings: [], notes: [] };
   const canBatch = isBatchable(signature);
   if (!canBatch && config.max_batch_size > 0) {
     const text = `autofill failed for model '${name}': model does not support batching while non-zero max_batch_size is specified`;

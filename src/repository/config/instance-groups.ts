@@ -6,7 +6,7 @@ import type { ConfigInstanceGroup, ConfigInstanceKind, ModelConfig } from './mod
 /** Triton's default for the least compute capability that it takes. */
 const leastComputeCapability = '6.0';
 
-const emptyGroup: ConfigInstanceGroup = { name: '', kind: 'KIND_AUTO', count: 0, gpus: [], profile: [] };
+const emptyGroup: ConfigInstanceGroup = { name: '', kind: 'KIND_AUTO', count: 0, gpus: [], profile: [], passive: false };
 
 /** KIND_AUTO is KIND_CPU here: GPUs are used where the config asks for them. */
 const kindOf = (group: ConfigInstanceGroup): ConfigInstanceKind => (group.kind === 'KIND_AUTO' ? 'KIND_CPU' : group.kind);
@@ -53,7 +53,7 @@ const checkGpus = (group: ConfigInstanceGroup, who: string, field: string, avail
 /** Faults of completed groups. `written` is the config before completion, for what it hid. */
 export const checkInstanceGroups = (config: ModelConfig, written: ModelConfig, gpus: readonly number[]): readonly Finding[] => {
   const names = new Set<string>();
-  return config.instance_group.flatMap((group, index) => {
+  const findings = config.instance_group.flatMap((group, index) => {
     const field = `instance_group[${index}]`;
     const who = `instance group ${group.name} of model ${config.name}`;
     const findings = checkGpus(group, who, `${field}.gpus`, gpus);
@@ -69,4 +69,6 @@ export const checkInstanceGroups = (config: ModelConfig, written: ModelConfig, g
     if (count < 0) findings.push(warning(`${field}.count`, `${who} has a negative count, which is taken for none`, { got: String(count) }));
     return findings;
   });
+  if (config.instance_group.some(({ passive }) => !passive)) return findings;
+  return [...findings, warning('instance_group', `all instance groups of model ${config.name} are passive: it takes no requests`)];
 };

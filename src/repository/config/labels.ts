@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { relative, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import type { Finding } from './findings.ts';
 import { fault, warning } from './findings.ts';
+import { isInside } from './is-inside.ts';
 import type { ModelConfig } from './model-config.ts';
 import { unreadable } from './read-text.ts';
 
@@ -10,11 +11,6 @@ export interface Labels {
   readonly ofOutputs: readonly (readonly string[])[];
   readonly findings: readonly Finding[];
 }
-
-const isInside = (directory: string, path: string): boolean => {
-  const way = relative(directory, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
-};
 
 const linesOf = (text: string): readonly string[] => {
   const lines = text.split(/\r?\n/);

@@ -1,3 +1,5 @@
+import type { BatchInputKind } from '../../streams/inference/model-spec.ts';
+
 /** A 64-bit field: a number where that is exact, else a bigint. */
 export type Int64 = number | bigint;
 
@@ -11,6 +13,8 @@ export interface ConfigTensor {
 
 export interface ConfigInput extends ConfigTensor {
   readonly format: string;
+  /** Always there once the config has been read. */
+  readonly allow_ragged_batch?: boolean;
   readonly optional: boolean;
 }
 
@@ -23,12 +27,105 @@ export type ConfigVersionPolicy =
   | { readonly all: Readonly<Record<string, never>> }
   | { readonly specific: { readonly versions: readonly Int64[] } };
 
+export interface ConfigBatchInput {
+  readonly kind: BatchInputKind;
+  readonly target_name: readonly string[];
+  readonly data_type: string;
+  readonly source_input: readonly string[];
+}
+
+export interface ConfigBatchOutput {
+  readonly target_name: readonly string[];
+  readonly kind: 'BATCH_SCATTER_WITH_INPUT_SHAPE';
+  readonly source_input: readonly string[];
+}
+
+export interface ConfigQueuePolicy {
+  readonly timeout_action: 'REJECT' | 'DELAY';
+  readonly default_timeout_microseconds: Int64;
+  readonly allow_timeout_override: boolean;
+  readonly max_queue_size: number;
+}
+
 export interface ConfigDynamicBatching {
   readonly preferred_batch_size: readonly number[];
   readonly max_queue_delay_microseconds: Int64;
+  readonly preserve_ordering: boolean;
   readonly priority_levels: Int64;
   readonly default_priority_level: Int64;
-  readonly default_queue_policy?: { readonly max_queue_size: number };
+  readonly default_queue_policy?: ConfigQueuePolicy;
+  /** By level, in digits. */
+  readonly priority_queue_policy: Readonly<Record<string, ConfigQueuePolicy>>;
+}
+
+export type ConfigControlKind = 'CONTROL_SEQUENCE_START' | 'CONTROL_SEQUENCE_READY' | 'CONTROL_SEQUENCE_END' | 'CONTROL_SEQUENCE_CORRID';
+
+export interface ConfigControl {
+  readonly kind: ConfigControlKind;
+  readonly int32_false_true: readonly number[];
+  readonly fp32_false_true: readonly number[];
+  readonly bool_false_true: readonly boolean[];
+  readonly data_type: string;
+}
+
+export interface ConfigControlInput {
+  readonly name: string;
+  readonly control: readonly ConfigControl[];
+}
+
+export interface ConfigInitialState {
+  readonly data_type: string;
+  readonly dims: readonly Int64[];
+  /** At most one of the two. */
+  readonly zero_data?: boolean;
+  readonly data_file?: string;
+  readonly name: string;
+}
+
+export interface ConfigState {
+  readonly input_name: string;
+  readonly output_name: string;
+  readonly data_type: string;
+  readonly dims: readonly Int64[];
+  readonly initial_state: readonly ConfigInitialState[];
+  readonly use_same_buffer_for_input_output: boolean;
+  readonly use_growable_memory: boolean;
+}
+
+export interface ConfigSequenceBatching {
+  /** At most one of the two; direct where there is none. */
+  readonly direct?: { readonly max_queue_delay_microseconds: Int64; readonly minimum_slot_utilization: number };
+  readonly oldest?: {
+    readonly max_candidate_sequences: number;
+    readonly preferred_batch_size: readonly number[];
+    readonly max_queue_delay_microseconds: Int64;
+    readonly preserve_ordering: boolean;
+  };
+  readonly max_sequence_idle_microseconds: Int64;
+  readonly control_input: readonly ConfigControlInput[];
+  readonly state: readonly ConfigState[];
+  readonly iterative_sequence: boolean;
+}
+
+export interface ConfigWarmupInput {
+  readonly data_type: string;
+  readonly dims: readonly Int64[];
+  /** At most one of the three. */
+  readonly zero_data?: boolean;
+  readonly random_data?: boolean;
+  readonly input_data_file?: string;
+}
+
+export interface ConfigWarmup {
+  readonly name: string;
+  readonly batch_size: number;
+  readonly inputs: Readonly<Record<string, ConfigWarmupInput>>;
+  readonly count: number;
+}
+
+export interface ConfigRateLimiter {
+  readonly resources: readonly { readonly name: string; readonly global: boolean; readonly count: number }[];
+  readonly priority: number;
 }
 
 export type ConfigInstanceKind = 'KIND_AUTO' | 'KIND_GPU' | 'KIND_CPU' | 'KIND_MODEL';
@@ -37,8 +134,10 @@ export interface ConfigInstanceGroup {
   readonly name: string;
   readonly kind: ConfigInstanceKind;
   readonly count: number;
+  readonly rate_limiter?: ConfigRateLimiter;
   readonly gpus: readonly number[];
   readonly profile: readonly string[];
+  readonly passive: boolean;
 }
 
 export interface ConfigOptimization {
@@ -59,12 +158,16 @@ export interface ModelConfig {
   readonly max_batch_size: number;
   readonly input: readonly ConfigInput[];
   readonly output: readonly ConfigOutput[];
+  readonly batch_input: readonly ConfigBatchInput[];
+  readonly batch_output: readonly ConfigBatchOutput[];
   readonly optimization?: ConfigOptimization;
   readonly dynamic_batching?: ConfigDynamicBatching;
-  readonly sequence_batching?: unknown;
+  readonly sequence_batching?: ConfigSequenceBatching;
   readonly ensemble_scheduling?: unknown;
   readonly instance_group: readonly ConfigInstanceGroup[];
   readonly default_model_filename: string;
   readonly parameters: Readonly<Record<string, { readonly string_value: string }>>;
+  readonly model_warmup: readonly ConfigWarmup[];
   readonly model_transaction_policy?: { readonly decoupled: boolean };
+  readonly response_cache?: { readonly enable: boolean };
 }

@@ -1,9 +1,28 @@
-import type { ConfigDynamicBatching, ModelConfig } from './model-config.ts';
+import type { ConfigDynamicBatching, ConfigSequenceBatching, ModelConfig } from './model-config.ts';
 
-const withPreferred = (batching: ConfigDynamicBatching, maxBatchSize: number): ConfigDynamicBatching =>
+const defaultIdleMicroseconds = 1_000_000;
+
+interface Preferring {
+  readonly preferred_batch_size: readonly number[];
+}
+
+const withPreferred = <Batching extends Preferring>(batching: Batching, maxBatchSize: number): Batching =>
   batching.preferred_batch_size.length > 0 || maxBatchSize <= 0 ? batching : { ...batching, preferred_batch_size: [maxBatchSize] };
 
-/** Writes into the config the defaults that clients see there: version policy, preferred batch size, pinned memory. */
+const normaliseSequences = (sequences: ConfigSequenceBatching, maxBatchSize: number): ConfigSequenceBatching => ({
+  ...sequences,
+  max_sequence_idle_microseconds: sequences.max_sequence_idle_microseconds || defaultIdleMicroseconds,
+  ...(sequences.oldest === undefined ? {} : { oldest: withPreferred(sequences.oldest, maxBatchSize) }),
+});
+
+type Schedulers = Pick<ModelConfig, 'dynamic_batching' | 'sequence_batching'>;
+
+const normaliseSchedulers = ({ max_batch_size, dynamic_batching, sequence_batching }: ModelConfig): Schedulers => ({
+  ...(dynamic_batching === undefined ? {} : { dynamic_batching: withPreferred<ConfigDynamicBatching>(dynamic_batching, max_batch_size) }),
+  ...(sequence_batching === undefined ? {} : { sequence_batching: normaliseSequences(sequence_batching, max_batch_size) }),
+});
+
+/** Writes into the config the defaults that clients see there: version policy, preferred batch sizes, idle time of sequences, pinned memory. */
 export const normalise = (config: ModelConfig): ModelConfig => ({
   ...config,
   version_policy: config.version_policy ?? { latest: { num_versions: 1 } },
@@ -12,5 +31,5 @@ export const normalise = (config: ModelConfig): ModelConfig => ({
     input_pinned_memory: config.optimization?.input_pinned_memory ?? { enable: true },
     output_pinned_memory: config.optimization?.output_pinned_memory ?? { enable: true },
   },
-  ...(config.dynamic_batching === undefined ? {} : { dynamic_batching: withPreferred(config.dynamic_batching, config.max_batch_size) }),
+  ...normaliseSchedulers(config),
 });

@@ -85,11 +85,27 @@ class Walk {
     this.#next++;
     const close = first?.text === '{' ? '}' : '>';
     if (depth < deepest && (first?.text === '{' || first?.text === '<')) {
-      const inner = field?.resolvedType;
-      this.message(inner instanceof protobuf.Type && !field?.map ? inner : undefined, `${here}.`, close, depth + 1);
+      const inner = field?.resolvedType instanceof protobuf.Type ? field.resolvedType : undefined;
+      if (field?.map) this.#entry(inner, here, close, depth + 1);
+      else this.message(inner, `${here}.`, close, depth + 1);
     }
     const end = this.#tokens[this.#next - 1]?.end ?? start;
     for (const mark of made) mark.end = end;
+  }
+
+  /** A map's entry: the fields of its value are fields of the entry. */
+  #entry(type: protobuf.Type | undefined, path: string, close: string, depth: number): void {
+    const counts = new Map<string, number>();
+    for (let token = this.#tokens[this.#next]; token !== undefined; token = this.#tokens[this.#next]) {
+      this.#next++;
+      if (token.text === close) return;
+      const at = this.#next + (this.#text() === ':' ? 1 : 0);
+      const open = this.#tokens[at]?.text;
+      if (depth < deepest && token.text === 'value' && (open === '{' || open === '<')) {
+        this.#next = at + 1;
+        this.message(type, `${path}.`, open === '{' ? '}' : '>', depth + 1);
+      } else if (/^[A-Za-z_]/.test(token.text)) this.#field(undefined, `${path}.`, token, counts, depth);
+    }
   }
 
   #pathOf(field: protobuf.Field | undefined, path: string, index: number): string {

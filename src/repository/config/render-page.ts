@@ -1,4 +1,5 @@
 import { fieldRows } from './fields.ts';
+import { weirParameters } from './weir-parameters.ts';
 
 const introduction = `# Model configuration
 
@@ -16,6 +17,7 @@ its fields are those of \`proto/model_config.proto\`, which are Triton's.
   are read from the model. A model whose first dimensions are all variable can batch: it gets \`max_batch_size\` (4, or the backend's
   \`default-max-batch-size\`) and dynamic batching, where it has none. A config with inputs and outputs is left as it is. What the user wrote is
   kept, or refused where the model disagrees.
+- **Batching.** [batching.md](batching.md) tells how the fields work together, with examples.
 - **Versions.** Folders whose names are numbers without leading zeros; \`version_policy\` chooses among them. All of the chosen ones load, or none.
 
 This page is made from the table that the loader itself reads: \`npm run docs\` writes it.
@@ -31,8 +33,22 @@ const renderMessage = (message: string): string => {
   return `## ${message}\n\n${table}`;
 };
 
+const parameters = `## Parameters
+
+\`parameters\` belong to the backend of a model, but for these, which the server reads itself. Another name that begins with \`weir_\` is refused.
+
+| parameter | meaning |
+|---|---|
+| \`TRITON_BATCH_STRATEGY_PATH\` | a JavaScript or TypeScript module with a batching rule of your own, counted from the model's folder; with \`dynamic_batching\` |
+`;
+
+const renderParameters = (): string =>
+  `${parameters}${Object.entries(weirParameters)
+    .map(([name, meaning]) => `| \`${name}\` | ${cell(meaning)} |\n`)
+    .join('')}`;
+
 /** docs/configuration.md. */
 export const renderPage = (): string => {
   const { ModelConfig: _, ...others } = fieldRows;
-  return [introduction, ...['ModelConfig', ...Object.keys(others)].map(renderMessage)].join('\n');
+  return [introduction, renderMessage('ModelConfig'), renderParameters(), ...Object.keys(others).map(renderMessage)].join('\n');
 };

@@ -1,7 +1,8 @@
 import type { Lease } from './leases.ts';
+import type { Permits } from './permits.ts';
 
-/** Permits that wait for work. Gives out one of the resource that has most of them here, so that no work queues behind a busy resource. */
-export class Hand<Resource> {
+/** Gives out one of the resource that has most of them here, so that no work queues behind a busy resource. */
+export class Hand<Resource> implements Permits<Resource> {
   readonly #byResource = new Map<Resource, Lease<Resource>[]>();
 
   push(lease: Lease<Resource>): void {
@@ -23,6 +24,20 @@ export class Hand<Resource> {
     let most: Lease<Resource>[] = [];
     for (const leases of this.#byResource.values()) if (leases.length > most.length && leases.at(-1)?.isOpen) most = leases;
     return most.pop();
+  }
+
+  rest(): void {}
+
+  /** One open lease of each resource: first the one that `take` would give. */
+  candidates(): readonly Lease<Resource>[] {
+    const open = [...this.#byResource.values()].filter((leases) => leases.at(-1)?.isOpen);
+    return open.sort((a, b) => b.length - a.length).flatMap((leases) => leases.slice(-1));
+  }
+
+  remove(lease: Lease<Resource>): void {
+    const leases = this.#byResource.get(lease.resource) ?? [];
+    const index = leases.indexOf(lease);
+    if (index >= 0) leases.splice(index, 1);
   }
 
   releaseAll(): void {

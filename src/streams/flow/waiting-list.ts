@@ -1,5 +1,3 @@
-import type { Lane } from './lane.ts';
-
 /** Where an item stands in a lane; whoever holds it can take the item out. */
 export interface Place<T> {
   readonly item: T;
@@ -23,7 +21,7 @@ class Link<T> implements Place<T> {
  * Items in order of arrival. Adding and taking out anywhere cost the same however long it is; it can be walked again and again, as long as none is
  * taken out meanwhile.
  */
-export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
+export class WaitingList<T extends NonNullable<unknown>> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
   #length = 0;
@@ -57,6 +55,33 @@ export class WaitingList<T extends NonNullable<unknown>> implements Lane<T> {
     if (!(place instanceof Link) || !place.isTaken) return false;
     this.#unlink(place);
     return true;
+  }
+
+  /** Puts an item at the end, as if it came now. `place` must be one of this list's own, and taken. */
+  renew(place: Place<T>): void {
+    if (!(place instanceof Link) || !place.isTaken || place === this.#last) return;
+    const { before, after } = place;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after !== undefined) after.before = before;
+    place.before = this.#last;
+    place.after = undefined;
+    if (this.#last !== undefined) this.#last.after = place;
+    this.#last = place;
+  }
+
+  /** Takes out an item and all that came after it, in order. */
+  cut(place: Place<T>): T[] {
+    if (!(place instanceof Link) || !place.isTaken) return [];
+    const items: T[] = [];
+    let link: Link<T> | undefined = place;
+    while (link !== undefined) {
+      const { after }: Link<T> = link;
+      items.push(link.item);
+      this.#unlink(link);
+      link = after;
+    }
+    return items;
   }
 
   clear(): void {

@@ -1,3 +1,9 @@
+/**
+ * Connections that the system keeps for a server that is too busy to take them; it may have a lower bound of its own. Beyond it a client believes
+ * that it is connected and is heard by nobody for a minute, so Node's 511 is too few for a second of short connections.
+ */
+export const waitingConnections = 4096;
+
 /** A front end that is listening. */
 export interface Listening {
   readonly address: string;

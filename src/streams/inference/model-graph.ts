@@ -23,10 +23,31 @@ export interface InstanceCounters {
   readonly busy: number;
 }
 
+/** What waits elsewhere than in a stage: a batch for its share of a resource, an answer for its turn. The requests are counted in the stages. */
+export interface QueueGauge {
+  readonly name: string;
+  /** Waiting now. */
+  readonly queued: number;
+  /** How many may wait. */
+  readonly limit: number;
+}
+
+/** Requests of warm-up samples, of all instances and lives: `in = out + failed + running` at every moment. Users' statistics leave them out. */
+export interface WarmUpCounters {
+  in: number;
+  out: number;
+  failed: number;
+  running: number;
+}
+
 /** A running model as data: its stages from entry to exit. */
 export interface ModelGraph {
   readonly model: string;
   readonly version: string;
   readonly stages: readonly StageCounters[];
+  /** Absent for a model without any. */
+  readonly queues?: readonly QueueGauge[];
+  /** Absent for a model without samples. */
+  readonly warmUp?: Readonly<WarmUpCounters>;
   readonly instances: InstanceCounters;
 }

@@ -18,6 +18,12 @@ parameters {
 }
 dynamic_batching < preferred_batch_size: 4
   preferred_batch_size: 8 >
+model_warmup {
+  inputs {
+    key: "X"
+    value { dims: [ 1, 2 ] zero_data: true }
+  }
+}
 `;
 
 const positions = positionsOf(modelConfigType, text);
@@ -33,6 +39,10 @@ it.each([
   ['parameters["k"]', 10, 1],
   ['parameters["a.b"]', 11, 1],
   ['dynamic_batching.preferred_batch_size[1]', 16, 3],
+  ['model_warmup[0].inputs["X"]', 18, 3],
+  ['model_warmup[0].inputs["X"].dims[1]', 20, 24],
+  ['model_warmup[0].inputs["X"].zero_data', 20, 28],
+  ['model_warmup[0].inputs["X"].random_data', 18, 3],
 ])('finds %s', (field, line, column) => {
   expect(positions.find(field)).toEqual({ line, column });
 });

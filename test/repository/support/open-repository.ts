@@ -20,6 +20,9 @@ export const newRepository = (
   const log = makeLog();
   const statistics = createStatistics();
   const repository = createRepository({
+    rateLimit: { mode: 'off', resources: [] },
+    holds: {},
+    cache: undefined,
     paths,
     backends: new Map([['identity', identityBackend()]]),
     autoComplete: true,

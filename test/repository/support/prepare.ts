@@ -35,11 +35,20 @@ export interface Preparation {
   /** Files of the model's folder, instead of an ONNX file in version 1. */
   readonly files?: Files;
   readonly name?: string;
+  readonly rateLimit?: 'off' | 'execution_count';
 }
 
 /** Prepares the newest version of a model that lies on disk. Rejects with what is wrong with it. */
 export const prepare = async (preparation: Preparation): Promise<PreparedVersion> => {
-  const { config, signature = batchable, autoComplete = true, gpus = [], files = { '1/model.onnx': '' }, name = 'm' } = preparation;
+  const {
+    config,
+    signature = batchable,
+    autoComplete = true,
+    gpus = [],
+    files = { '1/model.onnx': '' },
+    name = 'm',
+    rateLimit = 'off',
+  } = preparation;
   const all = { ...files, ...(config === undefined ? {} : { 'config.pbtxt': config }) };
   const root = await folderOf(Object.fromEntries(Object.entries(all).map(([path, content]) => [`${name}/${path}`, content])));
   const model = await readModel({ name, directory: join(root, name) }, { autoComplete, log: makeLog() });
@@ -52,5 +61,6 @@ export const prepare = async (preparation: Preparation): Promise<PreparedVersion
     gpus,
     defaultMaxQueueSize: 100,
     defaultMaxBatchSize: () => 4,
+    rateLimit,
   });
 };

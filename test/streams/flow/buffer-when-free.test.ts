@@ -1,52 +1,19 @@
 import type { Observable } from 'rxjs';
-import { filter, from, map, of, Subject } from 'rxjs';
+import { from, map, of, Subject } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import type { BufferWhenFreeConfig, Granted, Plan } from '../../../src/streams/flow/buffer-when-free.ts';
 import { bufferWhenFree, noBufferCounters } from '../../../src/streams/flow/buffer-when-free.ts';
 import type { Waiting } from '../../../src/streams/flow/lane.ts';
 import type { Lease } from '../../../src/streams/flow/leases.ts';
 import { leases } from '../../../src/streams/flow/leases.ts';
-import type { Place } from '../../../src/streams/flow/waiting-list.ts';
+import { PriorityLane } from '../../../src/streams/flow/priority-lane.ts';
+import type { Turnstile } from '../../../src/streams/flow/turnstile.ts';
 import { operatorLaws } from '../../contracts/operator-laws.ts';
+import { makeLease, withdrawing } from '../../support/flow.ts';
 import { marbles } from '../../support/marbles.ts';
 import { living } from '../../support/model.ts';
 import { Supply } from '../../support/supply.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
-
-/** Withdraws items by name: a place is known once its item waits. */
-const withdrawing = (items$: Observable<string>) => {
-  const places = new Map<string, Place<string>>();
-  const onQueued = (item: string, place: Place<string>): void => {
-    places.set(item, place);
-  };
-  return {
-    onQueued,
-    withdrawn$: items$.pipe(
-      map((item) => places.get(item)),
-      filter((place) => place !== undefined),
-    ),
-  };
-};
-
-const makeLease = (resource = 'r') => {
-  let isOpen = true;
-  const lease: Lease<string> & { close(): void; released: number } = {
-    resource,
-    onEnded: undefined,
-    released: 0,
-    get isOpen() {
-      return isOpen;
-    },
-    close: () => {
-      isOpen = false;
-    },
-    release: () => {
-      lease.released++;
-      isOpen = false;
-    },
-  };
-  return lease;
-};
 
 type Config = BufferWhenFreeConfig<string, string>;
 
@@ -57,35 +24,53 @@ const takeUpTo =
 
 const text = map(({ items }: Granted<string, string>) => items.join(''));
 
-operatorLaws({
-  name: 'bufferWhenFree',
-  limit: 100,
-  create: (scheduler, limit) => {
-    const supply = new Supply('r');
-    const lost: string[] = [];
-    return {
-      operator: bufferWhenFree<string, string>({
-        free$: supply.free$,
-        plan: () => ({ take: 1 }),
-        limit,
-        scheduler,
-        onRejected: (item) => lost.push(item),
-        onForgotten: (item) => lost.push(item),
-      }),
-      item: (n) => `${n}`,
-      numbersOf: (batch: Granted<string, string>) => {
-        supply.handOver();
-        return batch.items.map(Number);
-      },
-      out: [],
-      get lost() {
-        return lost.map(Number);
-      },
-      serve: (count) => supply.add(count),
-      held: () => supply.held,
-    };
+const atOnce: Turnstile<string> = {
+  ask: (candidates, onGranted) => {
+    for (const lease of candidates.slice(0, 1)) onGranted(lease);
+    return () => {};
   },
-});
+};
+
+const patient = (): PriorityLane<string> =>
+  new PriorityLane({ levelOf: () => 0n, ruleOf: () => ({ limit: 30_000, whenDue: 'reject', deadlineMs: () => 1e9 }) });
+
+const variants: readonly [name: string, Pick<Config, 'lane' | 'turnstile'>][] = [
+  ['bufferWhenFree', {}],
+  ['bufferWhenFree with a lane', { lane: patient }],
+  ['bufferWhenFree with a turnstile', { turnstile: atOnce }],
+];
+
+for (const [name, variant] of variants)
+  operatorLaws({
+    name,
+    limit: 100,
+    create: (scheduler, limit) => {
+      const supply = new Supply('r');
+      const lost: string[] = [];
+      return {
+        operator: bufferWhenFree<string, string>({
+          free$: supply.free$,
+          ...variant,
+          plan: () => ({ take: 1 }),
+          limit,
+          scheduler,
+          onRejected: (item) => lost.push(item),
+          onForgotten: (item) => lost.push(item),
+        }),
+        item: (n) => `${n}`,
+        numbersOf: (batch: Granted<string, string>) => {
+          supply.handOver();
+          return batch.items.map(Number);
+        },
+        out: [],
+        get lost() {
+          return lost.map(Number);
+        },
+        serve: (count) => supply.add(count),
+        held: () => supply.held,
+      };
+    },
+  });
 
 describe('bufferWhenFree', () => {
   const batches = (config: Partial<Config> & Pick<Config, 'free$' | 'scheduler'>) =>
@@ -325,5 +310,19 @@ describe('bufferWhenFree', () => {
     expect(schedule).toHaveBeenCalledTimes(1);
     time.advance(0);
     expect([schedule.mock.calls.length, time.pending]).toEqual([1, 0]);
+  });
+
+  it('waits without a timer when the plan knows no time', () => {
+    const time = new VirtualTime();
+    const items = new Subject<string>();
+    const got: string[] = [];
+    const plan = ({ length }: Waiting<string>): Plan => (length < 3 ? { waitMs: Number.POSITIVE_INFINITY } : { take: length });
+    items.pipe(batches({ free$: living(makeLease()), plan, scheduler: time }), text).subscribe((batch) => got.push(batch));
+    for (const item of 'ab') items.next(item);
+    time.advance(0);
+    expect([time.pending, got]).toEqual([0, []]);
+    items.next('c');
+    time.advance(0);
+    expect(got).toEqual(['abc']);
   });
 });

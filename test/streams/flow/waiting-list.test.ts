@@ -5,7 +5,8 @@ import { collectGarbage } from '../../support/collect-garbage.ts';
 
 describe('WaitingList', () => {
   it('does as an array does, whatever leaves it and from where', () => {
-    const step = fc.oneof(fc.constant('push' as const), fc.constant('shift' as const), fc.constant('clear' as const), fc.nat(20));
+    const taken = fc.tuple(fc.constantFrom('remove', 'renew', 'cut'), fc.nat(20));
+    const step = fc.oneof(fc.constant('push' as const), fc.constant('shift' as const), fc.constant('clear' as const), taken);
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const list = new WaitingList<number>();
@@ -22,10 +23,20 @@ describe('WaitingList', () => {
             list.clear();
             model = [];
           } else {
-            const place = places[step];
+            const [act, index] = step;
+            const place = places[index];
             if (place === undefined) continue;
-            expect(list.remove(place)).toBe(model.includes(place.item));
-            model = model.filter((item) => item !== place.item);
+            const { item } = place;
+            const at = model.indexOf(item);
+            if (act === 'remove') {
+              expect(list.remove(place)).toBe(at >= 0);
+              model = model.filter((other) => other !== item);
+            } else if (act === 'renew') {
+              list.renew(place);
+              if (at >= 0) model = [...model.filter((other) => other !== item), item];
+            } else {
+              expect(list.cut(place)).toEqual(at < 0 ? [] : model.splice(at));
+            }
           }
           expect([...list]).toEqual(model);
           expect(list.first).toBe(model[0]);

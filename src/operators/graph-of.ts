@@ -1,0 +1,57 @@
+import type { BufferCounters } from '../streams/flow/buffer-when-free.ts';
+import type { OrderCounters } from '../streams/flow/in-order.ts';
+import type { ShareCounters } from '../streams/flow/share-permits.ts';
+import type { InstanceCounters, ModelGraph, QueueGauge, WarmUpCounters } from '../streams/inference/model-graph.ts';
+import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import { heldAnswersLimit, preservesOrdering } from './preserve-ordering.ts';
+import { queueLimit } from './queue-policy.ts';
+import type { CacheStageCounters } from './response-cache.ts';
+import type { RunCounters } from './run-batch.ts';
+
+export interface GraphOfConfig {
+  readonly spec: ModelSpec;
+  /** Undefined without a cache. */
+  readonly cache: CacheStageCounters | undefined;
+  readonly queue: BufferCounters;
+  readonly running: RunCounters;
+  readonly ordering: OrderCounters;
+  readonly warmUps: WarmUpCounters;
+  /** Undefined without a rate limiter. */
+  readonly rateLimiter: ShareCounters | undefined;
+  readonly instances: InstanceCounters;
+  /** Instances that take requests. */
+  readonly active: number;
+}
+
+const queuesOf = ({ spec, ordering, rateLimiter, active }: GraphOfConfig): readonly QueueGauge[] => {
+  const queues: QueueGauge[] = [];
+  if (preservesOrdering(spec)) queues.push({ name: 'order', queued: ordering.held, limit: heldAnswersLimit });
+  if (rateLimiter !== undefined) queues.push({ name: 'rate-limiter', queued: rateLimiter.waiting, limit: active });
+  return queues;
+};
+
+/** What a model's parts have counted, as data. */
+export const graphOf = (config: GraphOfConfig): ModelGraph => {
+  const { spec, cache, queue, running, warmUps, instances } = config;
+  const queues = queuesOf(config);
+  return {
+    model: spec.name,
+    version: spec.version,
+    stages: [
+      ...(cache === undefined ? [] : [{ name: 'cache', ...cache, limit: queueLimit(spec) }]),
+      {
+        name: 'queue',
+        in: queue.in,
+        out: queue.out,
+        failed: queue.rejected + queue.withdrawn + queue.forgotten,
+        queued: queue.queued,
+        running: 0,
+        limit: spec.maxQueueSize,
+      },
+      { name: 'run', in: running.in, out: running.out, failed: running.failed, queued: 0, running: running.running, limit: 0 },
+    ],
+    ...(queues.length > 0 ? { queues } : {}),
+    ...(spec.warmups.length > 0 ? { warmUp: { ...warmUps } } : {}),
+    instances,
+  };
+};

@@ -1,0 +1,30 @@
+import { from, map, type Observable, of } from 'rxjs';
+import { type CacheStageCounters, noCacheStageCounters, type ResponseCacheConfig, responseCache } from '../operators/response-cache.ts';
+import type { Layer } from '../streams/inference/infer.ts';
+import type { ResponseCache } from '../streams/inference/response-cache.ts';
+import { contentFingerprint } from './content-fingerprint.ts';
+import type { PreparedVersion } from './prepare-version.ts';
+
+export type CacheLayerConfig = Pick<ResponseCacheConfig, 'sink' | 'scheduler' | 'log'> & { readonly cache: ResponseCache };
+
+export interface CacheLayer {
+  readonly layer: Layer;
+  readonly counters: CacheStageCounters;
+}
+
+/** Of this process: what was loaded once is never loaded again. */
+let loads = 0;
+
+/**
+ * The cache of one load of a version, so that no load answers from the content of another: a cache of this server's own tells loads apart, and a shared one
+ * contents. Emits once; at once for a cache that is not shared.
+ */
+export const cacheLayer = ({ spec, files }: PreparedVersion, config: CacheLayerConfig): Observable<CacheLayer> => {
+  const contentId$ = config.cache.isShared ? from(contentFingerprint(spec, files)) : of(`load ${++loads}`);
+  return contentId$.pipe(
+    map((contentId) => {
+      const counters = noCacheStageCounters();
+      return { counters, layer: responseCache({ ...config, spec, contentId, counters }) };
+    }),
+  );
+};
