@@ -26,6 +26,7 @@ export const identityBackend = ({ scheduler }: IdentityConfig = { scheduler: mac
   name: 'identity',
   needsModelFile: false,
   gathers: false,
+  answersMany: false,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec) =>
     new Observable((subscriber) => {

@@ -23,6 +23,7 @@ export const onnxruntimeBackend = ({ config, log }: OnnxruntimeBackendConfig): B
     name: 'onnxruntime',
     needsModelFile: true,
     gathers: true,
+    answersMany: false,
     describe: (files) => describeModel(files, log),
     open: (files, spec, placement) => openInstance(files, spec, placement, config),
   };

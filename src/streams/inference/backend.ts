@@ -3,7 +3,7 @@ import type { Datatype } from '../tensors/datatype.ts';
 import type { Shape } from '../tensors/shape.ts';
 import type { Tensors } from '../tensors/tensor.ts';
 import type { InferError } from './error.ts';
-import type { InstanceKind, ModelSpec, ResourceDemand } from './model-spec.ts';
+import type { InstanceKind, ModelConfigDocument, ModelSpec, ResourceDemand } from './model-spec.ts';
 import type { Parameters } from './parameters.ts';
 import type { InferRequest } from './request.ts';
 
@@ -50,6 +50,10 @@ export interface Backend {
   readonly needsModelFile: boolean;
   /** Whether it makes one tensor of a batch's tensors: then unequal shapes cannot share an execution unless they are ragged or padded. */
   readonly gathers: boolean;
+  /** Whether its models may be decoupled: answer a request many times, or not at all. */
+  readonly answersMany: boolean;
+  /** Lets the model's own code complete its config (Triton's `auto_complete_config`); rejects with an InferError. */
+  completeConfig?(files: ModelFiles, config: ModelConfigDocument): Promise<ModelConfigDocument>;
   /** Reads the model's own inputs and outputs; undefined when only the config knows them. Rejects with an InferError. */
   describe(files: ModelFiles): Promise<ModelSignature | undefined>;
   /**
@@ -78,6 +82,10 @@ export interface Batch {
   /** Tensors of the whole batch, which no request has: `batch_input` of the config. */
   readonly wholeInputs: Tensors;
   readonly times: BatchTimes;
+  /** Set by an instance that can stop a request of its own: called once for each whose caller has gone, with its index in `requests`. */
+  onCancelled?: ((of: number) => void) | undefined;
+  /** Called by an instance that can take another batch though answers of this one are still to come. Once is enough. */
+  readonly releaseInstance?: () => void;
 }
 
 /** Written by the instance, in milliseconds of `performance.now()`; what it leaves at 0 counts as no time. */

@@ -27,4 +27,12 @@ export interface InferRequest {
   readonly priority: bigint;
   /** Microseconds in the queue; `0n` for none. */
   readonly timeoutMicroseconds: bigint;
+  /** For a request that a model has made, or an ensemble for its step: who. Absent for a client's. */
+  readonly caller?: Caller;
+}
+
+/** A model that waits for the answer to a request of its own, and who waits for it. */
+export interface Caller {
+  readonly modelName: string;
+  readonly caller: Caller | undefined;
 }

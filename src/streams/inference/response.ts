@@ -1,4 +1,5 @@
 import type { Tensors } from '../tensors/tensor.ts';
+import type { InferError } from './error.ts';
 import type { Parameters } from './parameters.ts';
 
 /**
@@ -13,4 +14,6 @@ export interface InferResponse {
   readonly outputs: Tensors;
   /** True when its producer knows that no other follows; `complete` says so in any case. */
   readonly isLast: boolean;
+  /** An answer of a decoupled model that has failed, while others may follow. Its outputs are empty. */
+  readonly error?: InferError | undefined;
 }

@@ -15,6 +15,7 @@ export const describedBackend = (signature: ModelSignature): Backend => ({
   name: 'onnxruntime',
   needsModelFile: true,
   gathers: true,
+  answersMany: false,
   describe: async () => signature,
   open: () => NEVER,
 });
