@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions } from './bench.ts';
+import { cache } from './cache.ts';
 import { cycles } from './cycles.ts';
 import { graph } from './graph.ts';
 import { identity } from './identity.ts';
@@ -10,7 +11,7 @@ import { sequences } from './sequences.ts';
 import { soak } from './soak.ts';
 import { vad } from './vad.ts';
 
-const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, sequences, peers, soak, cycles };
+const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, cache, sequences, peers, soak, cycles };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -29,6 +29,7 @@ export const echoSpec: ModelSpec = {
   batchOptions: { groupByParameter: undefined, unequalShapes: false, padding: undefined },
   batchInputs: [],
   batchOutputs: [],
+  ensemble: undefined,
   maxQueueSize: 16384,
   warmups: [],
   usesCache: false,

@@ -1,9 +1,16 @@
+import { identityBackend } from '../../src/backends/identity/identity-backend.ts';
 import { echoSpec } from './echo-spec.ts';
+import type { Engine } from './engine.ts';
 import { PlainQueue } from './plain-queue.ts';
+import { PlainSteps } from './plain-steps.ts';
+import { echoQuestions, type Questions, stepQuestions } from './questions.ts';
 import { type Block, runBlock } from './run-block.ts';
+import { stepBackend } from './step-backend.ts';
+import { stepSpec } from './step-spec.ts';
 import { startWeirGraph } from './weir-graph.ts';
 
 export interface GraphRun {
+  readonly model: 'batching' | 'sequences';
   readonly rounds: number;
   readonly measureMs: number;
   readonly inFlight: number;
@@ -14,11 +21,31 @@ export interface GraphPair {
   readonly plain: Block;
 }
 
+interface Contest {
+  readonly graph: Engine;
+  readonly plain: Engine;
+  readonly questions: Questions;
+}
+
+const contests: Readonly<Record<GraphRun['model'], () => Promise<Contest>>> = {
+  batching: async () => ({
+    graph: await startWeirGraph(echoSpec, identityBackend()),
+    plain: new PlainQueue(echoSpec),
+    questions: echoQuestions,
+  }),
+  sequences: async () => ({
+    graph: await startWeirGraph(stepSpec, stepBackend),
+    plain: new PlainSteps(stepSpec),
+    questions: stepQuestions,
+  }),
+};
+
 // The graph and the queue in one process, A B B A: `node bench/graph/main.ts RUN`, where RUN is a `GraphRun` as JSON; prints pairs as JSON.
-const { rounds, measureMs, inFlight }: GraphRun = JSON.parse(process.argv[2] ?? '');
-const engines = { graph: await startWeirGraph(), plain: new PlainQueue(echoSpec) };
-const run = (name: 'graph' | 'plain'): Promise<Block> => runBlock(engines[name], inFlight, measureMs);
-for (const name of ['graph', 'plain', 'plain', 'graph'] as const) await runBlock(engines[name], inFlight, 500);
+const { model, rounds, measureMs, inFlight }: GraphRun = JSON.parse(process.argv[2] ?? '');
+const { questions, ...engines } = await contests[model]();
+const run = (name: 'graph' | 'plain', forMs = measureMs): Promise<Block> =>
+  runBlock({ engine: engines[name], questions, inFlight, measureMs: forMs });
+for (const name of ['graph', 'plain', 'plain', 'graph'] as const) await run(name, 500);
 const pairs: GraphPair[] = [];
 for (let round = 0; round < rounds; round++) {
   if (round % 2 === 0) {

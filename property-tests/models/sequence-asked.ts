@@ -21,8 +21,19 @@ export interface SequenceSetting {
 /** How a request ended. `refused`: START is missing; `dropped`: one before it in its sequence was cancelled. */
 export type End = 'answered' | 'failed' | 'refused' | 'full' | 'expired' | 'dropped' | 'stopped' | 'cancelled' | 'unknown';
 
-/** What its caller does inside of the answer. */
-export type Reaction = 'nothing' | 'goes on' | 'cancels another';
+/** What its caller does inside of the answer, or of the error. */
+export type Reaction = 'nothing' | 'goes on' | 'cancels another' | 'starts again';
+
+export interface Question {
+  /** Which sequence; 0 for no id. */
+  readonly key: number;
+  readonly isStart: boolean;
+  readonly isEnd: boolean;
+  readonly width: number;
+  /** 0 for none. */
+  readonly timeoutMs: number;
+  readonly reaction?: Reaction;
+}
 
 /** What should become of a request, and what did. */
 export interface Asked {
@@ -46,6 +57,8 @@ export interface Asked {
   readyMs: number;
   /** Of an iterative sequence: steps that have run, answers that came. */
   steps: number;
+  /** Which one it was of all that have begun to run. */
+  startedAs: number;
   cancel(): void;
 }
 

@@ -42,7 +42,7 @@ const checkRoom = (world: SequenceWorld, holder: Holder, seat: NonNullable<Holde
 
 /** It got its slot when it came: then no row below was free, of whichever instance. Those that never ran may have been anywhere. */
 const checkLowest = (world: SequenceWorld, { n, wasQueued, before }: Holder, seat: NonNullable<Holder['seat']>): void => {
-  if (wasQueued || world.instances.length > world.setting.instances) return;
+  if (wasQueued || world.hasLost) return;
   const unseen = before.filter((other) => other.seat === undefined).length;
   const held = new Set(before.flatMap((other) => (other.seat === undefined ? [] : `${other.seat.instance.name}/${other.seat.row}`)));
   const below = world.instances.flatMap(({ name }) => Array.from({ length: seat.row }, (_, row) => `${name}/${row}`));
@@ -72,7 +72,7 @@ const checkStep = (
   if (surveyed?.mayHold !== true) fault('runs without a slot');
   if (request.inputs.get('IN')?.bytes[0] !== n % 256) fault('runs with the input of another');
   if (controls.start !== (isStart && steps === 0)) fault(`is told START ${controls.start}`);
-  if (controls.end !== (isEnd && (steps === 0 || controls.end))) fault(`is told END ${controls.end}`);
+  if (controls.end !== (isEnd && steps === 0)) fault(`is told END ${controls.end}`);
   if (asked.id !== 0n && asked.id !== '' && controls.id !== asked.id) fault(`runs as ${controls.id}`);
   if (holder.told !== undefined && controls.id !== holder.told) fault(`runs as ${controls.id}, its sequence was ${holder.told}`);
   if (controls.id === 0n || controls.id === '') fault('runs without an id');
@@ -90,7 +90,11 @@ const checkStep = (
     if (!sameStates(states, holder.states)) fault(`has the states ${JSON.stringify(states)}, not ${JSON.stringify(holder.states)}`);
   }
   if (former === undefined && world.setting.strategy.kind === 'direct') checkLowest(world, holder, seat);
-  if (request.sequenceId !== controls.id || request.sequenceStart !== controls.start || request.sequenceEnd !== controls.end) {
+  if (
+    String(request.sequenceId) !== String(controls.id) ||
+    request.sequenceStart !== controls.start ||
+    request.sequenceEnd !== controls.end
+  ) {
     fault('has other flags than its control inputs');
   }
   holder.waiting.splice(holder.waiting.indexOf(asked), 1);
@@ -98,17 +102,21 @@ const checkStep = (
   holder.seat = seat;
   asked.state = 'running';
   asked.steps++;
+  asked.startedAs = world.started++;
 };
 
 /** The step by which the model is told that a sequence was idle. */
-const checkIdleStep = (world: SequenceWorld, { start, end, id }: Controls, instance: WatchedInstance, row: number): void => {
-  const holder = world.line.holders.find(
+const checkIdleStep = (world: SequenceWorld, { start, end, id }: Controls, instance: WatchedInstance, row: number): Asked | undefined => {
+  const here = world.line.holders.filter(
     ({ told, seat }) => told === id && seat?.instance === instance && (seat.row === row || seat.row < 0),
   );
+  // One that has ended may still be there beside one that has come after it.
+  const due = here.filter(({ idleStep, isClosed }) => idleStep === 'due' || !isClosed);
+  const holder = due.find(({ waiting, flight }) => waiting.length === 0 && flight === undefined) ?? due[0] ?? here[0];
   const fault = (what: string): void => void world.faults.push(`the idle step of ${id} in row ${row} ${what}`);
   if (holder === undefined) {
     fault('is of no sequence');
-    return;
+    return undefined;
   }
   if (world.nowMs < idleFrom(holder, world.setting).earliestMs) fault('comes too early');
   world.line.becomeIdle(holder);
@@ -116,8 +124,15 @@ const checkIdleStep = (world: SequenceWorld, { start, end, id }: Controls, insta
   if (holder.waiting.length > 0 || holder.flight !== undefined) fault('does not wait for the requests before it');
   if (holder.idleStep !== 'due') fault('should not be');
   holder.idleStep = 'done';
-  // It has left its slot; the slot goes to the next one at once.
+  const [nowMs, never] = [world.nowMs, Number.POSITIVE_INFINITY];
+  const common = { n: -1, key: 0, width: 1, steps: 1, startedAs: -1, ends: 1, message: '', cancel: () => {} };
+  const flags = { isStart: false, isEnd: true, isDoomed: false, reaction: 'nothing', state: 'answered' } as const;
+  const step: Asked = { ...common, ...flags, id, holder, arrivedMs: nowMs, readyMs: nowMs, deadlineMs: never };
+  world.idleSteps.push(step);
+  holder.flight = step;
+  // The slot goes to the next one at once.
   world.line.leave(holder);
+  return step;
 };
 
 const checkPadding = (world: SequenceWorld, { start, end, id }: Controls, row: number): void => {
@@ -208,7 +223,7 @@ export const checkBatch = (
     const asked = batch[row];
     if (told === undefined) continue;
     if (!told.ready) checkPadding(world, told, row);
-    else if (asked === undefined) checkIdleStep(world, told, instance, row);
+    else if (asked === undefined) batch[row] = checkIdleStep(world, told, instance, row);
     else checkStep(world, asked, told, request, { instance, row: strategy.kind === 'direct' ? row : -1 });
   }
 

@@ -42,3 +42,10 @@ export const readControls = ({ inputs }: InferRequest): Controls => {
     id: id.datatype === 'BYTES' ? (tensorStrings(id)[0] ?? '') : BigInt(String(tensorValues(id)[0])),
   };
 };
+
+/** 0 for no id. */
+export const idOf = (key: number, ids: 'numbers' | 'texts'): bigint | string => {
+  if (ids === 'texts') return key === 0 ? '' : `séquence ${key}`;
+  // Ids whose low half says nothing.
+  return key === 0 ? 0n : (BigInt(key) << 33n) + 5n;
+};

@@ -44,7 +44,7 @@ interface Moment {
   readonly slots: number;
 }
 
-type Why = 'idle' | 'lost';
+type Why = 'idle' | 'lost' | 'unsure';
 
 /**
  * All sequences that are there, in the order in which they came. Slots are given in that order too, for a slot that is free goes to the first one
@@ -106,7 +106,10 @@ export class Line {
     if (holder.isClosed) return;
     holder.isClosed = true;
     this.#open.delete(holder.id);
-    if (why !== undefined) this.#whys.set(holder.id, why);
+    // At the moment at which it may be idle, that may have been first.
+    const isUnsure = why !== 'idle' && this.#moment.nowMs >= idleFrom(holder, this.#setting).earliestMs;
+    if (isUnsure) this.#whys.set(holder.id, 'unsure');
+    else if (why !== undefined) this.#whys.set(holder.id, why);
   }
 
   /** It is in use again. */
@@ -135,6 +138,13 @@ export class Line {
     if (!holder.behind.some((asked) => isOnItsWay(asked))) this.leave(holder);
   }
 
+  /** A request of it has come, unless it was idle before. */
+  see(holder: Holder): void {
+    const { nowMs } = this.#moment;
+    if (nowMs >= idleFrom(holder, this.#setting).earliestMs) this.becomeIdle(holder);
+    else holder.seen.earliestMs = holder.seen.latestMs = nowMs;
+  }
+
   becomeIdle(holder: Holder): void {
     if (holder.isClosed) return;
     holder.isIdle = true;
@@ -150,6 +160,7 @@ export class Line {
       if (mustHold && holder.takenMs === Number.POSITIVE_INFINITY) holder.takenMs = nowMs;
       if (!mustHold) holder.wasQueued = true;
       if (mayHold && nowMs >= idleFrom(holder, this.#setting).latestMs) this.becomeIdle(holder);
+      this.tidy(holder);
     }
   }
 

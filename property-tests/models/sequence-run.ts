@@ -12,6 +12,7 @@ interface Watcher {
   onRescheduled(asked: Asked): void;
   onReleased(flight: Flight): void;
   readonly faults: string[];
+  readonly isStopped: boolean;
   readonly setting: { readonly hasStates: boolean; readonly maxBatchSize: number };
 }
 
@@ -34,12 +35,14 @@ export class WatchedInstance extends HandInstance {
     this.flights.push(flight);
     return super.run(batch).pipe(
       finalize(() => {
-        flight.isOver = true;
+        flight.end();
         this.#world.onReleased(flight);
       }),
     );
   }
 }
+
+export const badStepText = 'a bad step';
 
 /** A batch that runs, and the model that computes its answers when a test says so. */
 export class Flight {
@@ -51,6 +54,7 @@ export class Flight {
   /** By row; undefined for one that only fills the batch up. */
   readonly asked: readonly (Asked | undefined)[];
   isOver = false;
+  #isEnding = false;
 
   constructor(world: Watcher, instance: WatchedInstance, batch: Batch, asked: readonly (Asked | undefined)[]) {
     this.#world = world;
@@ -58,6 +62,13 @@ export class Flight {
     this.#batch = batch;
     this.asked = asked;
     this.#received = world.setting.hasStates ? batch.requests.map(({ inputs }) => readStates(inputs)) : [];
+  }
+
+  /** Whoever runs on leaves states behind: no batch is cancelled because nobody waits for its answers any more. */
+  end(): void {
+    this.isOver = true;
+    if (this.#isEnding || this.#world.isStopped || !this.#instance.isAlive) return;
+    this.#world.faults.push(`batch ${this.asked.map((asked) => asked?.n ?? '-')} was cancelled`);
   }
 
   /** Answers one request of those that have no answer yet, and leaves the batch running. */
@@ -70,6 +81,7 @@ export class Flight {
     if (asked !== undefined) this.#world.onAnswering(asked);
     this.#run.answer(part);
     spoil(part.outputs);
+    this.#checkReceived(row, request);
   }
 
   /** The request runs again as the next step; with an answer, or without. */
@@ -87,19 +99,23 @@ export class Flight {
   }
 
   failOne(row: number, error: NonNullable<Part['error']>): void {
+    const asked = this.asked[row];
     if (this.isOver || this.#answered.has(row) || this.#batch.requests[row] === undefined) return;
     this.#answered.add(row);
     this.#run.answer(makePart(row, { error }));
+    if (asked?.state === 'failed' && asked.message !== error.message) this.#world.faults.push(`${asked.n} failed with: ${asked.message}`);
   }
 
   /** Answers whom it has not answered yet, from `first` on and around, and ends. */
   finish(first = 0): void {
     const { length } = this.#batch.requests;
     for (let step = 0; step < length; step++) this.answer((first + step) % length);
+    this.#isEnding = true;
     if (!this.isOver) this.#run.complete();
   }
 
   fail(error: Error): void {
+    this.#isEnding = true;
     if (!this.isOver) this.#run.fail(error);
   }
 
@@ -114,13 +130,19 @@ export class Flight {
     return run;
   }
 
+  /** Its inputs are the running step's until the batch has ended. */
+  #checkReceived(row: number, { inputs }: InferRequest): void {
+    const received = this.#received[row];
+    if (received === undefined || this.isOver || sameStates(received, readStates(inputs))) return;
+    this.#world.faults.push(`the states of row ${row} changed while it ran`);
+  }
+
   #outputs(row: number, { inputs }: InferRequest, asked: Asked | undefined): Map<string, Tensor> {
     const outputs = new Map<string, Tensor>();
     const input = inputs.get('IN');
     if (input !== undefined) outputs.set('OUT', new Tensor('UINT8', input.shape, input.bytes.slice()));
     const received = this.#received[row];
     if (received === undefined) return outputs;
-    if (!sameStates(received, readStates(inputs))) this.#world.faults.push(`the states of row ${row} changed while it ran`);
     writeStates(outputs, nextStates(received, asked?.n ?? 0), this.#world.setting.maxBatchSize > 0);
     return outputs;
   }

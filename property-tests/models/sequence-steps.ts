@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { InferError } from '../../src/streams/inference/error.ts';
 import type { Reaction, SequenceSetting } from './sequence-asked.ts';
-import { checkAlways, checkTick, finish } from './sequence-checks.ts';
+import { checkAlways, checkTick, end, finish } from './sequence-checks.ts';
 import type { Flight } from './sequence-run.ts';
+import { badStepText } from './sequence-run.ts';
 import { SequenceWorld } from './sequence-world.ts';
 
 /** The model is kept in the world itself: what was asked and what became of it. */
@@ -35,7 +36,7 @@ const width = fc.constantFrom(1, 1, 1, 1, 1, 2);
 const flagNames = { START: [true, false], middle: [false, false], END: [false, true], 'START and END': [true, true] } as const;
 const timeoutMs = fc.constantFrom(0, 0, 0, 3.61, 12.7);
 
-const reaction = fc.constantFrom<Reaction>('nothing', 'nothing', 'nothing', 'nothing', 'goes on', 'cancels another');
+const reaction = fc.constantFrom<Reaction>('nothing', 'nothing', 'nothing', 'nothing', 'goes on', 'cancels another', 'starts again');
 
 const ask = fc
   .record({
@@ -64,22 +65,37 @@ const burst = fc.record({ key, middle: fc.nat(3) }).map(({ key, middle }) =>
   }),
 );
 
-/** To a moment at which something is due: a sequence is idle, the backlog's time is over. */
-const advanceTo = (what: 'idle' | 'deadline') =>
+/** To a moment at which something is due: a sequence is idle, the backlog's time is over, so is the delay of a batch. */
+const advanceTo = (what: 'idle' | 'deadline' | 'delay') =>
   small.map((index) =>
     step(`advanceTo(${what} ${index})`, (world) => {
       const { nowMs } = world;
       const { maxIdleMs } = world.setting;
-      const moments =
-        what === 'idle'
-          ? world.line.holders.map(({ seen }) => seen.latestMs + maxIdleMs)
-          : world.waiting.map(({ deadlineMs }) => deadlineMs);
+      const moments = {
+        idle: world.line.holders.map(({ seen }) => seen.latestMs + maxIdleMs),
+        deadline: world.waiting.map(({ deadlineMs }) => deadlineMs),
+        delay: world.waiting.map(({ readyMs }) => readyMs + world.setting.strategy.maxQueueDelayMs),
+      }[what];
       const due = pick(
         moments.filter((ms) => ms >= nowMs && ms < Number.POSITIVE_INFINITY),
         index,
       );
       world.time.advance(due === undefined ? 0 : due - nowMs);
       checkTick(world);
+    }),
+  );
+
+/** Goes on with a sequence shortly before it is idle, or after. */
+const comeBack = (when: 'in time' | 'too late') =>
+  small.map((index) =>
+    step(`comeBack(${index}, ${when})`, (world) => {
+      const asked = world.asked.filter(({ holder, isEnd }) => holder?.isClosed === false && !isEnd);
+      const last = pick(asked, index);
+      if (last?.holder === undefined) return;
+      const ms = last.holder.seen.latestMs + world.setting.maxIdleMs - world.nowMs + (when === 'in time' ? -0.01 : 0.01);
+      world.time.advance(Math.max(0, ms));
+      checkTick(world);
+      world.ask({ key: last.key, isStart: false, isEnd: false, width: 1, timeoutMs: 0 });
     }),
   );
 
@@ -96,14 +112,17 @@ const inFlight = (name: string, act: (flight: Flight, row: number) => void) =>
     }),
   );
 
-const badStep = (): InferError => new InferError('INTERNAL', 'a bad step', { reason: 'BACKEND' });
+const badStep = (): InferError => new InferError('INTERNAL', badStepText, { reason: 'BACKEND' });
 
 /** Time passes, and batches end, in any order and way. */
 export const endSteps = [
   fc.constantFrom(0, 0, 0, 0.1, 1, 2.5, 4).map(advance),
   fc.constantFrom(0, 0, 0, 0, 2.5, 30).map(advance),
   advanceTo('idle'),
+  comeBack('in time'),
+  comeBack('too late'),
   advanceTo('deadline'),
+  advanceTo('delay'),
   fc.constant(finishAll),
   fc.constant(
     step('finishAll and advance', (world) => {
@@ -142,7 +161,15 @@ export const iterativeSteps = [
 ];
 
 export const cancelSteps = [
-  small.map((index) => step(`cancelWaiting(${index})`, (world) => pick(world.waiting, index)?.cancel())),
+  small.map((index) =>
+    step(`cancelWaiting(${index})`, (world) =>
+      pick(
+        // Those too that are to run again once their batch has ended.
+        world.asked.filter(({ state }) => state === 'waiting'),
+        index,
+      )?.cancel(),
+    ),
+  ),
   small.map((index) => step(`cancelRunning(${index})`, (world) => pick(world.running, index)?.cancel())),
 ];
 
@@ -155,5 +182,18 @@ export const holds = (setting: SequenceSetting, commands: Iterable<Step>): void 
   const world = new SequenceWorld(setting);
   fc.modelRun(() => ({ model: {}, real: world }), commands);
   finish(world);
+  end(world);
+  expect(world.faults).toEqual([]);
+};
+
+/** The same for one that may drain, which is told by a promise. */
+export const holdsAndDrains = async (setting: SequenceSetting, commands: Iterable<Step>): Promise<void> => {
+  const world = new SequenceWorld(setting);
+  fc.modelRun(() => ({ model: {}, real: world }), commands);
+  finish(world);
+  // As many turns as promises that stand in a row.
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  expect(world.isDrained).toBe(world.isDraining && !world.isStopped);
+  end(world);
   expect(world.faults).toEqual([]);
 };

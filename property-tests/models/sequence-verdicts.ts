@@ -1,7 +1,7 @@
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { tensorValues } from '../../src/streams/tensors/tensor-values.ts';
 import type { Asked, End, Holder } from './sequence-asked.ts';
-import { isOnItsWay } from './sequence-asked.ts';
+import { checkIdleInstances } from './sequence-checks.ts';
 import { idleFrom, tickMs } from './sequence-line.ts';
 import { shownState } from './sequence-states.ts';
 import type { SequenceWorld } from './sequence-world.ts';
@@ -16,7 +16,12 @@ export const opennessOf = (world: SequenceWorld, holder: Holder): Openness => {
   return mayHold && world.nowMs >= earliestMs ? 'maybe' : 'open';
 };
 
-const reasons = { idle: /^: the sequence was idle for longer than/, lost: /^: the instance that ran the sequence has ended/, client: /^$/ };
+const reasons = {
+  idle: /^: the sequence was idle for longer than/,
+  lost: /^: the instance that ran the sequence has ended/,
+  unsure: /^/,
+  client: /^$/,
+};
 
 /** Whether it was let in as it should be, and what follows from that. */
 export const judgeArrival = (world: SequenceWorld, asked: Asked, openness: Openness, waitedBefore: number): void => {
@@ -28,6 +33,8 @@ export const judgeArrival = (world: SequenceWorld, asked: Asked, openness: Openn
   if (state === 'stopped' && openness === 'open' && !isStart) faults.push(`${n} may not go on: ${message}`);
   if (isDraining && isStart && state !== 'stopped') faults.push(`${n} may start though the server stops`);
   if (state === 'full' && Math.min(waitedBefore, world.waiting.length) < setting.maxQueueSize) faults.push(`${n} was rejected beside room`);
+  // What only waits for the end of the tick makes room first.
+  if (state === 'full') checkIdleInstances(world);
   if (isRefused && (openness === 'open' || isStart)) faults.push(`${n} was refused: ${message}`);
   if (isRefused && openness === 'closed') {
     const why = message.split('the first request of the sequence')[1] ?? '';
@@ -36,7 +43,7 @@ export const judgeArrival = (world: SequenceWorld, asked: Asked, openness: Openn
   if (!isOut && openness === 'closed' && !isStart) faults.push(`${n} was let in without START`);
   if (holder === undefined) return;
   if (!isOut) {
-    if (openness === 'closed') holder.behind.push(...world.asked.filter((other) => other.isEnd && isOnItsWay(other)));
+    if (openness === 'closed') holder.behind.push(...world.ending);
     holder.waiting.push(asked);
     line.forgetWhy(asked.id);
     holder.seen.earliestMs = holder.seen.latestMs = world.nowMs;
@@ -75,6 +82,10 @@ export const judgeEnd = (world: SequenceWorld, asked: Asked, end: End): void => 
   if (end === 'expired' && !asked.isDoomed) checkExpired(world, asked);
   asked.state = end;
   asked.ends++;
+  const { strategy } = world.setting;
+  if (strategy.kind === 'direct' || !strategy.preserveOrdering || state !== 'running' || world.isStopped) return;
+  const earlier = world.running.find(({ startedAs }) => startedAs < asked.startedAs);
+  if (earlier !== undefined) faults.push(`${n} has its answer before ${earlier.n}, which began to run before it`);
 };
 
 const checkExpired = (world: SequenceWorld, { n, holder }: Asked): void => {

@@ -5,9 +5,10 @@ import type { Batch, Instance } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
 import { makeLog, makePlacement, makeRequest } from '../../test/support/model.ts';
 import { VirtualTime } from '../../test/support/virtual-time.ts';
-import type { Asked, Holder, Reaction, SequenceSetting } from './sequence-asked.ts';
+import type { Asked, Holder, Question, SequenceSetting } from './sequence-asked.ts';
 import { endOf, isOnItsWay } from './sequence-asked.ts';
 import { checkBatch } from './sequence-batch.ts';
+import { idOf } from './sequence-controls.ts';
 import { Line } from './sequence-line.ts';
 import type { Flight } from './sequence-run.ts';
 import { WatchedInstance } from './sequence-run.ts';
@@ -15,22 +16,13 @@ import { sequenceSpec } from './sequence-spec.ts';
 import { nextStates } from './sequence-states.ts';
 import { judgeAnswer, judgeArrival, judgeEnd, opennessOf } from './sequence-verdicts.ts';
 
-export interface Question {
-  /** Which sequence; 0 for no id. */
-  readonly key: number;
-  readonly isStart: boolean;
-  readonly isEnd: boolean;
-  readonly width: number;
-  /** 0 for none. */
-  readonly timeoutMs: number;
-  readonly reaction?: Reaction;
-}
-
 /** A running sequence model on virtual time, what it was asked, and the faults found so far. */
 export class SequenceWorld {
   readonly setting: SequenceSetting;
   readonly time = new VirtualTime();
   readonly asked: Asked[] = [];
+  /** By which the model was told that sequences were idle; nobody asked them. */
+  readonly idleSteps: Asked[] = [];
   readonly instances: WatchedInstance[] = [];
   /** Collected here and asserted by the property: what is thrown inside of a stream may never be seen. */
   readonly faults: string[] = [];
@@ -40,7 +32,12 @@ export class SequenceWorld {
   #model: RunningModel | undefined;
   /** It is on its way in. */
   asking: Asked | undefined;
+  /** Requests that have begun to run. */
+  started = 0;
   isDraining = false;
+  isDrained = false;
+  /** An instance has died. */
+  hasLost = false;
   isStopped = false;
 
   constructor(setting: SequenceSetting) {
@@ -84,21 +81,20 @@ export class SequenceWorld {
     return this.instances.flatMap(({ flights }) => flights.filter(({ isOver }) => !isOver));
   }
 
+  /** Ends of sequences that wait at the front, or run. */
+  get ending(): readonly Asked[] {
+    return [...this.asked, ...this.idleSteps].filter((asked) => asked.isEnd && isOnItsWay(asked));
+  }
+
   get slots(): number {
     const { strategy, maxBatchSize } = this.setting;
     const each = strategy.kind === 'oldest' ? strategy.maxCandidateSequences : Math.max(1, maxBatchSize);
     return each * this.instances.filter(({ isAlive }) => isAlive).length;
   }
 
-  idOf(key: number): bigint | string {
-    if (this.setting.ids === 'texts') return key === 0 ? '' : `séquence ${key}`;
-    // Ids whose low half says nothing.
-    return key === 0 ? 0n : (BigInt(key) << 33n) + 5n;
-  }
-
   ask({ key, isStart, isEnd, width, timeoutMs, reaction = 'nothing' }: Question): void {
     this.line.settle();
-    const id = this.idOf(key);
+    const id = idOf(key, this.setting.ids);
     const known = id === 0n || id === '' ? undefined : this.line.known(id);
     const openness = known === undefined ? 'closed' : opennessOf(this, known);
     // Whether it would begin anew or end with the rest cannot be seen from here.
@@ -124,6 +120,7 @@ export class SequenceWorld {
       isDoomed: false,
       readyMs: nowMs,
       steps: 0,
+      startedAs: -1,
       cancel: () => {},
     };
     const waitedBefore = this.waiting.length;
@@ -139,6 +136,7 @@ export class SequenceWorld {
       error: (error: InferError) => {
         asked.message = error.message;
         judgeEnd(this, asked, endOf(error));
+        this.#react(asked);
       },
       complete: () => {
         judgeEnd(this, asked, 'answered');
@@ -150,10 +148,14 @@ export class SequenceWorld {
     judgeArrival(this, asked, openness, waitedBefore);
   }
 
-  /** Inside of the answer, while its batch still runs. */
-  #react({ reaction, key, n }: Asked): void {
-    if (reaction === 'goes on') this.ask({ key, isStart: false, isEnd: n % 3 === 0, width: 1, timeoutMs: 0 });
-    if (reaction === 'cancels another') this.waiting[n % Math.max(1, this.waiting.length)]?.cancel();
+  /** Inside of the answer, while its batch still runs, or of the error. */
+  #react({ reaction, key, n, state }: Asked): void {
+    if (this.isStopped) return;
+    const next = { key, isEnd: n % 3 === 0, width: 1, timeoutMs: 0 };
+    if (state === 'answered' && reaction === 'goes on') this.ask({ ...next, isStart: false });
+    if (state === 'answered' && reaction === 'cancels another') this.waiting[n % Math.max(1, this.waiting.length)]?.cancel();
+    const isLost = state === 'failed' || state === 'dropped' || state === 'expired';
+    if (isLost && reaction === 'starts again') this.ask({ ...next, isStart: true });
   }
 
   /** One that waits ends its sequence: those behind it are dropped, and its id is free. */
@@ -162,7 +164,9 @@ export class SequenceWorld {
     if (state !== 'waiting' && state !== 'running') return;
     asked.state = 'cancelled';
     asked.ends++;
-    if (state === 'running' || holder === undefined) {
+    // One that is to run again counts as running until its batch has ended, and then does not.
+    if (holder?.flight === asked) holder.waiting.splice(0, holder.waiting[0] === asked ? 1 : 0);
+    if (state === 'running' || holder === undefined || holder.flight === asked) {
       hangUp();
       return;
     }
@@ -171,7 +175,7 @@ export class SequenceWorld {
     if (row?.mustHold !== true) for (const other of ahead) other.isDoomed = true;
     const isQueued = row?.mayHold === false;
     // One that has a slot, and has not run yet, may be behind the end of the sequence that had it before.
-    if (!isQueued && holder.seat === undefined) holder.behind.push(...this.asked.filter((other) => other.isEnd && isOnItsWay(other)));
+    if (!isQueued && holder.seat === undefined) holder.behind.push(...this.ending);
     this.line.end(holder, isQueued ? holder.waiting[0] : asked);
     hangUp();
     if (isQueued) return;
@@ -219,6 +223,8 @@ export class SequenceWorld {
       if (next !== undefined) next.readyMs = this.nowMs;
       // A request of an iterative sequence that does not run again is its last.
       if (this.setting.isIterative && next !== asked) this.line.close(holder);
+      // To run again is to have come again.
+      else if (this.setting.isIterative) this.line.see(holder);
       this.line.tidy(holder);
     }
     for (const holder of this.line.holders) {
@@ -243,6 +249,7 @@ export class SequenceWorld {
     // Where these are nobody has seen: they may end.
     for (const { waiting } of unseen) for (const asked of waiting) asked.isDoomed = true;
     dying.isAlive = false;
+    this.hasLost = true;
     this.#lives.get(dying)?.error(new Error('died'));
     for (const holder of unseen) {
       for (const asked of holder.waiting) asked.isDoomed = false;
@@ -253,7 +260,12 @@ export class SequenceWorld {
   /** From here on nothing starts, and what has started goes on. */
   drain(): void {
     this.isDraining = true;
-    this.model.drain().catch((error) => this.faults.push(`draining failed: ${error}`));
+    this.model.drain().then(
+      () => {
+        this.isDrained = !this.isStopped;
+      },
+      (error) => this.faults.push(`draining failed: ${error}`),
+    );
   }
 
   stop(): void {

@@ -64,7 +64,10 @@ const steps = [
 // past its delay), no look at the shape (a batch mixes shapes), one row more than the maximum; in `buffer-when-free` a withdrawn item that stays
 // in its lane (it runs though it is cancelled), no decision when a lease comes (a request waits beside a free instance), `>` for `>=` at the
 // limit; in `hand` and `leases` permits of an instance that has ended; in `run-batch` no release, or no end when the last caller has cancelled
-// (something waits at the end); in `gate` no word to the queue about a caller that has gone.
+// (something waits at the end); in `gate` no word to the queue about a caller that has gone; in `priority-lane` late items first, missing or not
+// counted, and `>` for `>=` at a level's limit; in `deadlines` no order among equal ones, or only one child looked at; in `queue-policy` time-outs
+// that a request lengthens, sets though it may not, or brings about, the first level for the default one, one policy for all levels; in
+// `buffer-when-free` no alarm when a deadline comes, or none after the first; in `schedule` two batches at an instance in spite of a policy.
 it('ends each request exactly once, in order, within limits and time, and leaves nothing behind', () => {
   fc.assert(
     fc.property(

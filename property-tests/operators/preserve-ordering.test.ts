@@ -67,6 +67,10 @@ const steps = [
   ),
 ];
 
+// Mutants that it kills, each tried: in `in-order` no order, no copy (an answer shows what its model wrote later), an answer that goes directly while
+// others are let out or while a turn closes at once (it overtakes those held), only one request let out, urgent errors past answers of their own,
+// `>` for `>=` at the limit, the size of the newcomer left out, a single large answer refused, sizes that stay after a cancellation, a
+// cancellation after which nobody goes on; in `preserve-ordering` rejected requests that wait, cancellations that are not heard.
 it('lets answers out in the order of their requests, holds no more than it may, and nothing in the end', () => {
   fc.assert(
     fc.property(setting, fc.commands(steps, { maxCommands: 60, size: 'max' }), (chosen, commands) => {

@@ -129,6 +129,12 @@ const steps = [
   }),
 ];
 
+// Mutants that it kills, each tried: in `share-permits` nothing taken or given back (limits are passed, or nobody goes on), given back twice, no
+// turn counted, no look at who waits after a withdrawal or a death (a batch waits beside enough), a grant before the one who gives back has asked
+// again (another's turn is passed over); in `plan-grants` any that fits for the first in turn, priorities upside down, no preference among equals,
+// an instance without needs that waits, `<` for `<=` at the limit, the count left out; in `resource-pools` the last demand for the largest, two
+// demands of one name, the entry of a device, global resources by device; in `rate-limiter` a failed or ended model that stays registered, two
+// batches at once on an instance, no look at who waits when an instance dies.
 it('keeps within the limits, in turns, and lets nobody wait beside enough of everything', () => {
   fc.assert(
     fc.property(setting, fc.commands(steps, { maxCommands: 60, size: 'max' }), (chosen, commands) => {

@@ -30,6 +30,7 @@ const event: fc.Arbitrary<InferenceEvent> = fc.oneof(
     computeOutputMs: ms,
     endedAtMs: fc.integer({ min: 0, max: 2 ** 41 }),
   }),
+  fc.record({ kind: fc.constant('cache-missed' as const), model, version, lookupMs: ms, insertMs: ms }),
 );
 
 const fold = (events: readonly InferenceEvent[], name: string, number: string): ModelStatistics => {

@@ -25,7 +25,7 @@ const introduction = `# Command line
 - A server starts with the flags of V8 that serve it best (\`src/cli/engine-flags.ts\`). \`NODE_OPTIONS=--max-semi-space-size=16 weir …\`, and the same before
   \`npm start\`, sets the size of the young generation by hand and leaves those flags out.
 - Two variables of the environment, Triton's, hold schedulers back for tests: \`TRITONSERVER_DELAY_SCHEDULER=N\` until N requests of a model wait,
-  \`TRITONSERVER_BACKLOG_DELAY_SCHEDULER=K\` until K sequences wait in its backlog besides. Once a model has begun neither holds it again.
+  \`TRITONSERVER_BACKLOG_DELAY_SCHEDULER=K\` until K requests wait in its backlog besides. Once a model has begun neither holds it again.
 
 This page is made from the table that the command itself reads: \`npm run docs\` writes it.
 `;

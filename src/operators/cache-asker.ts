@@ -83,9 +83,8 @@ export class CacheAsker implements Unsubscribable {
     }
   }
 
-  /** An answer that is kept nowhere: what came before it goes first. */
+  /** An answer that is kept nowhere. */
   pass(response: InferResponse): void {
-    this.pump();
     if (this.#isOpen) this.#emit({ ...response, id: this.request.id });
   }
 

@@ -41,6 +41,8 @@ export class Call implements WaitingRequest {
   place: Place<Call> | undefined;
   /** Set for a request of a sequence. */
   step: Step | undefined;
+  /** Those of a decoupled model so far, for its statistics. */
+  answers = 0;
   #isOpen = true;
 
   constructor({ request, rows, shapeKey, arrivedMs, caller, holder }: CallConfig) {

@@ -26,7 +26,7 @@ export interface BatchingChoices {
   readonly strategy?: Pick<StrategyPlanConfig, 'strategy' | 'log'> | undefined;
   /** No batch before so many wait at once, the first time; 0 for none. */
   readonly holdUntilQueued?: number;
-  /** Nor, with direct sequences, before so many of them wait for a slot. */
+  /** Nor, with direct sequences, before so many requests wait in sequences that have no slot. */
   readonly holdUntilBacklogged?: number;
   /** Has to let an instance through before it runs a batch, of models without dynamic batching too. */
   readonly turnstile?: Turnstile<Instance> | undefined;

@@ -46,7 +46,7 @@ export const graphOf = (config: GraphOfConfig): ModelGraph => {
         failed: queue.rejected + queue.withdrawn + queue.forgotten,
         queued: queue.queued,
         running: 0,
-        limit: spec.maxQueueSize,
+        limit: queueLimit(spec),
       },
       { name: 'run', in: running.in, out: running.out, failed: running.failed, queued: 0, running: running.running, limit: 0 },
     ],

@@ -7,7 +7,8 @@ import { InferError } from '../streams/inference/error.ts';
 import type { Layer } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
-import { Tensor } from '../streams/tensors/tensor.ts';
+import { copyTensor } from '../streams/tensors/copy-tensor.ts';
+import type { Tensor } from '../streams/tensors/tensor.ts';
 import type { Call } from './call.ts';
 
 export interface PreserveOrderingConfig {
@@ -30,9 +31,7 @@ const sizeOf = ({ outputs }: InferResponse): number => {
 
 const keep = (response: InferResponse): InferResponse => {
   const outputs = new Map<string, Tensor>();
-  for (const [name, { datatype, shape, buffer, start, end }] of response.outputs) {
-    outputs.set(name, new Tensor(datatype, shape, buffer.slice(start, end)));
-  }
+  for (const [name, tensor] of response.outputs) outputs.set(name, copyTensor(tensor));
   return { ...response, outputs };
 };
 

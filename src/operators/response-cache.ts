@@ -7,12 +7,12 @@ import type { EventSink } from '../streams/inference/events.ts';
 import type { Infer, Layer } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
-import { notInserted } from '../streams/inference/not-inserted.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { CachedAnswer, CachedAnswers, ResponseCache } from '../streams/inference/response-cache.ts';
 import { type AskerWatch, CacheAsker } from './cache-asker.ts';
-import { cacheKeys, largestKeyBytes } from './cache-keys.ts';
+import { cacheKeys } from './cache-keys.ts';
+import { CacheReports } from './cache-reports.ts';
 import { copyAnswer } from './copy-answer.ts';
 import { queueLimit } from './queue-policy.ts';
 import { queuesAlike } from './queues-alike.ts';
@@ -31,6 +31,9 @@ export interface CacheStageCounters {
 }
 
 export const noCacheStageCounters = (): CacheStageCounters => ({ in: 0, out: 0, failed: 0, queued: 0, running: 0 });
+
+/** Of the objects of a recorded answer, so that empty ones are bounded as well. */
+const answerBytes = 256;
 
 export interface ResponseCacheConfig {
   readonly spec: ModelSpec;
@@ -74,14 +77,14 @@ class CacheDesk implements RunOwner, AskerWatch {
   /** What all runs have recorded so far. */
   #recordedBytes = 0;
   readonly #due = new WaitingList<CacheAsker>();
+  readonly #reports: CacheReports;
   #isDelivering = false;
-  #saidLargeRequest = false;
-  #saidLargeAnswer = false;
 
   constructor(config: ResponseCacheConfig, next: Infer) {
     this.next = next;
     this.#config = config;
     this.#counters = config.counters ?? noCacheStageCounters();
+    this.#reports = new CacheReports(config);
     this.#keyOf = cacheKeys(config);
     this.#areAlike = queuesAlike(config.spec);
     this.#copy = copyAnswer(config.spec);
@@ -93,7 +96,7 @@ class CacheDesk implements RunOwner, AskerWatch {
     const arrivedMs = scheduler.now();
     const key = this.#keyOf(request);
     if (key === undefined) {
-      this.#sayLargeRequest();
+      this.#reports.sayLargeRequest();
       caller.add(this.next(request).subscribe(caller));
       return;
     }
@@ -109,11 +112,12 @@ class CacheDesk implements RunOwner, AskerWatch {
     const { largestEntryBytes } = this.#config.cache;
     const answer = this.#copy(response, run.request.outputs, largestEntryBytes - this.#recordedBytes);
     if (answer === undefined) {
-      this.#sayLargeAnswer(run, response);
+      this.#reports.sayLargeAnswer(run, response);
       return undefined;
     }
-    run.recordedBytes += answer.memory.byteLength;
-    this.#recordedBytes += answer.memory.byteLength;
+    const bytes = answer.memory.byteLength + answerBytes;
+    run.recordedBytes += bytes;
+    this.#recordedBytes += bytes;
     return answer;
   }
 
@@ -140,32 +144,18 @@ class CacheDesk implements RunOwner, AskerWatch {
     const { cache, scheduler } = this.#config;
     const beganMs = scheduler.now();
     const inserted = cache.insert(run.key, run.answers);
-    if (inserted === undefined) this.#onInserted(run, beganMs);
-    else void inserted.then(() => this.#onInserted(run, beganMs));
+    if (inserted === undefined) this.#reports.inserted(run, beganMs);
+    else void inserted.then(() => this.#reports.inserted(run, beganMs));
   }
 
   onDropped(run: SharedRun): void {
     this.#close(run);
-    this.#reportMiss(run, 0);
+    this.#reports.missed(run, 0);
   }
 
   onAnswered(asker: CacheAsker): void {
     this.#leave(asker, 'out');
-    if (asker.role === 'leads') return;
-    const { cache, scheduler, sink, spec } = this.#config;
-    const { role, lookupMs, arrivedMs } = asker;
-    if (role === 'joined') {
-      cache.tally.lookups++;
-      cache.tally.hits++;
-    }
-    sink({
-      kind: 'cache-answered',
-      model: spec.name,
-      version: spec.version,
-      // Who has joined a run has waited for it, as in a queue, and finds the answer at once.
-      queueMs: role === 'joined' ? scheduler.now() - arrivedMs : 0,
-      lookupMs,
-    });
+    if (asker.role !== 'leads') this.#reports.answered(asker);
   }
 
   onFailed(asker: CacheAsker): void {
@@ -205,7 +195,7 @@ class CacheDesk implements RunOwner, AskerWatch {
       void found.then((answers) => this.#onFetched(run, asker.arrivedMs, answers));
       return;
     }
-    const lookupMs = this.#tallyLookup(asker.arrivedMs, found);
+    const lookupMs = this.#reports.lookedUp(asker.arrivedMs, found);
     if (found === undefined) {
       const run = this.#open(asker);
       run.missedAfterMs = lookupMs;
@@ -225,23 +215,13 @@ class CacheDesk implements RunOwner, AskerWatch {
   }
 
   #onFetched(run: SharedRun, arrivedMs: number, answers: CachedAnswers | undefined): void {
-    const lookupMs = this.#tallyLookup(arrivedMs, answers);
+    const lookupMs = this.#reports.lookedUp(arrivedMs, answers);
     if (answers === undefined) run.missedAfterMs = lookupMs;
     if (run.end !== undefined) {
       // Everybody has gone.
-      this.#reportMiss(run, 0);
+      this.#reports.missed(run, 0);
     } else if (answers === undefined) run.start();
     else run.find(answers, lookupMs);
-  }
-
-  #tallyLookup(arrivedMs: number, found: CachedAnswers | undefined): number {
-    const { tally } = this.#config.cache;
-    const lookupMs = this.#config.scheduler.now() - arrivedMs;
-    tally.lookups++;
-    tally.lookupMs += lookupMs;
-    if (found === undefined) tally.misses++;
-    else tally.hits++;
-    return lookupMs;
   }
 
   #close(run: SharedRun): void {
@@ -250,40 +230,9 @@ class CacheDesk implements RunOwner, AskerWatch {
     run.recordedBytes = 0;
   }
 
-  #onInserted(run: SharedRun, beganMs: number): void {
-    const insertMs = this.#config.scheduler.now() - beganMs;
-    this.#config.cache.tally.insertMs += insertMs;
-    this.#reportMiss(run, insertMs);
-  }
-
-  #reportMiss(run: SharedRun, insertMs: number): void {
-    const lookupMs = run.missedAfterMs;
-    if (lookupMs === undefined) return;
-    run.missedAfterMs = undefined;
-    const { sink, spec } = this.#config;
-    sink({ kind: 'cache-missed', model: spec.name, version: spec.version, lookupMs, insertMs });
-  }
-
   #leave(asker: CacheAsker, as: 'out' | 'failed'): void {
     if (asker.role === 'joined') this.#counters.queued--;
     else this.#counters.running--;
     this.#counters[as]++;
-  }
-
-  #sayLargeRequest(): void {
-    if (this.#saidLargeRequest) return;
-    this.#saidLargeRequest = true;
-    const { log, spec } = this.#config;
-    log.warning(`requests to model '${spec.name}' version ${spec.version} with more than ${largestKeyBytes} bytes are not cached`);
-  }
-
-  /** Not where it is only the others' recordings that leave no room. */
-  #sayLargeAnswer(run: SharedRun, { outputs }: InferResponse): void {
-    const { cache, log } = this.#config;
-    let bytes = run.recordedBytes;
-    for (const { start, end } of outputs.values()) bytes += end - start;
-    if (this.#saidLargeAnswer || bytes <= cache.largestEntryBytes) return;
-    this.#saidLargeAnswer = true;
-    log.warning(notInserted(run.key, bytes, cache));
   }
 }

@@ -1,17 +1,17 @@
 import type { Observer, Subscriber, Subscription } from 'rxjs';
 import { Observable } from 'rxjs';
 import type { Granted } from '../streams/flow/buffer-when-free.ts';
-import type { Scheduler } from '../streams/flow/clock.ts';
-import { epochMs } from '../streams/flow/clock.ts';
-import type { Batch, BatchTimes, Instance, Part } from '../streams/inference/backend.ts';
-import { InferError, toInferError } from '../streams/inference/error.ts';
-import type { EventSink } from '../streams/inference/events.ts';
+import type { Batch, Instance, Part } from '../streams/inference/backend.ts';
+import { InferError } from '../streams/inference/error.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
 import type { Call, Cancellable } from './call.ts';
+import { ExecutionReport, type ReportConfig } from './execution-report.ts';
 import { type BatchedSpec, type FormedBatch, formBatch } from './form-batch.ts';
+import { ResponseReport } from './response-report.ts';
+import { backendError, instanceGoneError, rescheduleError, singleResponseError, unknownRequestError } from './run-errors.ts';
 
 /** Calls, except `batches`; `in = out + failed + running` at every moment. */
 export interface RunCounters {
@@ -25,24 +25,13 @@ export interface RunCounters {
 
 export const noRunCounters = (): RunCounters => ({ in: 0, out: 0, failed: 0, running: 0, batches: 0 });
 
-export interface RunBatchConfig {
+export interface RunBatchConfig extends ReportConfig {
   readonly spec: Pick<ModelSpec, 'name' | 'version' | 'decoupled'> & BatchedSpec;
-  readonly sink: EventSink;
-  readonly scheduler: Scheduler;
   readonly log: Log;
   readonly counters: RunCounters;
 }
 
 const noTensors: Tensors = new Map();
-
-const rescheduleRefused =
-  'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.';
-
-/** Statistics and metrics count what an instance says against the backend. */
-const backendError = (error: unknown): InferError => {
-  const known = toInferError(error, 'BACKEND');
-  return known.reason === 'OTHER' ? new InferError(known.code, known.message, { cause: known, reason: 'BACKEND' }) : known;
-};
 
 type BatchPlan = RunBatchConfig & { readonly form: ReturnType<typeof formBatch> };
 
@@ -50,17 +39,14 @@ class BatchRun implements Observer<Part>, Cancellable {
   readonly #config: BatchPlan;
   readonly #granted: Granted<Call, Instance>;
   readonly #ended: Subscriber<never>;
-  readonly #startMs: number;
-  readonly #times: BatchTimes = { inputEndMs: 0, outputStartMs: 0 };
+  readonly #report: ExecutionReport;
+  /** Of a decoupled model. */
+  readonly #responses: ResponseReport | undefined;
   /** Answers so far to each call. */
   readonly #answers: number[] = [];
-  #totalRows = 0;
   #open = 0;
   /** A request of a sequence is among them: the next one needs what this batch leaves behind. */
   #mustFinish = false;
-  #succeeded = 0;
-  #succeededRows = 0;
-  #queueMs = 0;
   #isOver = false;
   #running: Subscription | undefined;
   #cut: FormedBatch['cut'];
@@ -69,7 +55,8 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#config = config;
     this.#granted = granted;
     this.#ended = ended;
-    this.#startMs = config.scheduler.now();
+    this.#report = new ExecutionReport(config);
+    this.#responses = config.spec.decoupled ? new ResponseReport(config, granted.items, this.#report) : undefined;
     // Rows that only fill a batch up belong to nobody: their calls have ended before.
     for (const call of granted.items) if (call.isOpen) this.#open++;
   }
@@ -96,7 +83,7 @@ class BatchRun implements Observer<Part>, Cancellable {
   next(part: Part): void {
     const call = this.#granted.items[part.of];
     if (call === undefined) {
-      this.error(new InferError('INTERNAL', `${this.#model()} answered request ${part.of} of a batch of ${this.#granted.items.length}`));
+      this.error(unknownRequestError(this.#config.spec, part.of, this.#granted.items.length));
       return;
     }
     const answers = (this.#answers[part.of] ?? 0) + 1;
@@ -116,13 +103,8 @@ class BatchRun implements Observer<Part>, Cancellable {
       this.#reschedule(call, shown);
       return;
     }
-    const response = this.#response(call, shown);
-    if (!part.isLast) {
-      call.answer(response);
-      return;
-    }
-    this.#succeed(call);
-    call.answerLast(response);
+    if (part.isLast) this.#succeed(call);
+    this.#give(call, this.#response(call, shown));
   }
 
   /** Fails every call that has had no last answer. */
@@ -139,17 +121,19 @@ class BatchRun implements Observer<Part>, Cancellable {
       const answers = this.#answers[of] ?? 0;
       if (this.#config.spec.decoupled || answers === 1) {
         this.#succeed(call);
+        this.#responses?.end(call, 'empty');
         call.complete();
       } else {
-        this.#fail(call, this.#singleResponseError(answers));
+        this.#fail(call, singleResponseError(this.#config.spec, answers));
       }
     }
     this.#ended.complete();
   }
 
   /** A caller has gone. When nobody is left the instance is told. */
-  cancel(): void {
+  cancel(call: Call): void {
     this.#leave('failed');
+    this.#responses?.end(call, 'cancel');
     if (this.#open === 0 && !this.#mustFinish) this.#ended.complete();
   }
 
@@ -157,9 +141,9 @@ class BatchRun implements Observer<Part>, Cancellable {
   end(): void {
     this.#isOver = true;
     this.#running?.unsubscribe();
-    this.#failAll(this.#gone(undefined));
+    if (this.#open > 0) this.#failAll(instanceGoneError(this.#config.spec, undefined));
     this.#config.counters.batches--;
-    this.#report();
+    this.#report.send();
     for (const call of this.#granted.items) call.step?.released();
     this.#granted.lease.release();
   }
@@ -173,9 +157,9 @@ class BatchRun implements Observer<Part>, Cancellable {
       if (call.step !== undefined) this.#mustFinish = true;
       requests.push(call.step === undefined ? call.request : call.step.request());
       rows.push(call.rows);
-      this.#totalRows += call.rows;
+      this.#report.rows += call.rows;
     }
-    const plain = { requests, rows, totalRows: this.#totalRows, wholeInputs: noTensors, times: this.#times };
+    const plain = { requests, rows, totalRows: this.#report.rows, wholeInputs: noTensors, times: this.#report.times };
     const formed = this.#config.form?.(plain);
     this.#cut = formed?.cut;
     return formed?.batch ?? plain;
@@ -193,6 +177,12 @@ class BatchRun implements Observer<Part>, Cancellable {
     };
   }
 
+  #give(call: Call, response: InferResponse): void {
+    if (this.#responses !== undefined) this.#responses.give(call, response);
+    else if (response.isLast) call.answerLast(response);
+    else call.answer(response);
+  }
+
   #leave(as: 'out' | 'failed'): void {
     this.#open--;
     this.#config.counters.running--;
@@ -201,9 +191,7 @@ class BatchRun implements Observer<Part>, Cancellable {
 
   #succeed(call: Call): void {
     this.#leave('out');
-    this.#succeeded++;
-    this.#succeededRows += call.rows;
-    this.#queueMs += this.#startMs - call.queuedSinceMs;
+    this.#report.succeeded(call);
   }
 
   /** Whether it still waits for this batch: neither ended nor gone on to its next step. */
@@ -217,62 +205,31 @@ class BatchRun implements Observer<Part>, Cancellable {
 
   #fail(call: Call, error: InferError): void {
     this.#leave('failed');
+    this.#responses?.end(call, 'fail');
     call.fail(error);
   }
 
   #reschedule(call: Call, part: Part): void {
     if (call.step?.isIterative !== true) {
-      this.#fail(call, new InferError('INVALID_ARGUMENT', rescheduleRefused, { reason: 'BACKEND' }));
+      this.#fail(call, rescheduleError());
       return;
     }
-    if (part.outputs.size > 0) call.answer({ ...this.#response(call, part), isLast: false });
+    if (part.outputs.size > 0) this.#give(call, { ...this.#response(call, part), isLast: false });
     if (!call.isOpen) return;
     this.#succeed(call);
     call.step.reschedule();
   }
 
   #refuseAnother(call: Call, answers: number): void {
-    const error = this.#singleResponseError(answers);
+    const error = singleResponseError(this.#config.spec, answers);
     if (this.#has(call)) this.#fail(call, error);
     else this.#config.log.error(error.message);
   }
 
   /** The instance has ended under the batch; it may be too far gone to say so itself. */
   #lose(error: unknown): void {
-    this.#failAll(error instanceof InferError ? backendError(error) : this.#gone(error));
+    this.#failAll(error instanceof InferError ? backendError(error) : instanceGoneError(this.#config.spec, error));
     this.#ended.complete();
-  }
-
-  #gone(cause: unknown): InferError {
-    return new InferError('UNAVAILABLE', `an instance of ${this.#model()} ended while it ran the request`, { cause, reason: 'BACKEND' });
-  }
-
-  #singleResponseError(answers: number): InferError {
-    return new InferError('INTERNAL', `expected a single response, got ${answers} from ${this.#model()}`, { reason: 'BACKEND' });
-  }
-
-  #model(): string {
-    return `model '${this.#config.spec.name}' version ${this.#config.spec.version}`;
-  }
-
-  #report(): void {
-    if (this.#succeeded === 0) return;
-    const endMs = this.#config.scheduler.now();
-    const inputEndMs = this.#times.inputEndMs || this.#startMs;
-    const outputStartMs = this.#times.outputStartMs || endMs;
-    this.#config.sink({
-      kind: 'batch-executed',
-      model: this.#config.spec.name,
-      version: this.#config.spec.version,
-      rows: this.#totalRows,
-      succeeded: this.#succeeded,
-      succeededRows: this.#succeededRows,
-      queueMs: this.#queueMs,
-      computeInputMs: Math.max(0, inputEndMs - this.#startMs),
-      computeInferMs: Math.max(0, outputStartMs - inputEndMs),
-      computeOutputMs: Math.max(0, endMs - outputStartMs),
-      endedAtMs: epochMs(),
-    });
   }
 }
 

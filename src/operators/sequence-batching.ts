@@ -13,6 +13,7 @@ import { OldestBatcher } from './oldest-batching.ts';
 import { OpenSequences } from './open-sequences.ts';
 import { SlotKind, type SlotSpec } from './sequence-slot.ts';
 import { SequenceTable } from './sequence-table.ts';
+import type { WaitingCall } from './slot-line.ts';
 
 export interface SequenceBatchingConfig {
   readonly spec: SlotSpec & Pick<ModelSpec, 'maxQueueSize'>;
@@ -32,7 +33,7 @@ export interface SequenceBatchingConfig {
    * none.
    */
   readonly holdUntilQueued?: number | undefined;
-  /** Nor, in the direct strategy, before so many sequences wait for a slot. */
+  /** Nor, in the direct strategy, before so many requests of sequences without a slot wait. */
   readonly holdUntilBacklogged?: number | undefined;
   readonly turnstile?: Turnstile<Instance> | undefined;
 }
@@ -72,7 +73,7 @@ export const sequenceBatching =
       };
 
       const letGo = (): void => {
-        if (!isHeld || table.queuedInSlots < holdUntilQueued || table.backlogLength < holdUntilBacklogged) return;
+        if (!isHeld || table.queuedInSlots < holdUntilQueued || table.backlogged < holdUntilBacklogged) return;
         isHeld = false;
         for (const batcher of [...table.batchers]) batcher.hurry();
       };
@@ -111,10 +112,13 @@ export const sequenceBatching =
       const open = (life$: Observable<Instance>): Subscription => {
         let batcher: InstanceBatcher | undefined;
         let cause: unknown;
+        let lost: readonly WaitingCall[] = [];
         // Before its leases end, and with them its batches: no sequence of the backlog is to come to an instance that is gone.
         const close = (error?: unknown): void => {
           cause = error;
-          batcher?.close();
+          if (batcher === undefined) return;
+          batcher.close();
+          lost = table.removeSlots(batcher);
         };
         lives++;
         return of(life$.pipe(tap({ error: close, complete: close })))
@@ -130,7 +134,7 @@ export const sequenceBatching =
             error: onError,
             complete: () => {
               lives--;
-              if (batcher !== undefined) table.removeSlots(batcher, cause);
+              if (batcher !== undefined) table.lose(lost, cause);
               endWhenDone();
             },
           });

@@ -12,7 +12,7 @@ import { cancelledError, conflictText, expiredError, fullError, idleText, lostEr
 import { sequenceFault } from './sequence-fault.ts';
 import type { SequenceSlot, SlotBatcher, SlotKeeper } from './sequence-slot.ts';
 import { SequenceWatch } from './sequence-watch.ts';
-import { drainSlots, SlotLine } from './slot-line.ts';
+import { drainSlots, SlotLine, type WaitingCall } from './slot-line.ts';
 import { stoppingError } from './stopping-error.ts';
 
 export interface SequenceTableConfig {
@@ -75,9 +75,9 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     return this.#config.counters.queued - this.#line.backlog.requests;
   }
 
-  /** Sequences that wait for a slot. */
-  get backlogLength(): number {
-    return this.#line.backlog.length;
+  /** Requests of sequences that wait for a slot. */
+  get backlogged(): number {
+    return this.#line.backlog.requests;
   }
 
   /** The last call of the slot's sequence is on its way. */
@@ -117,12 +117,14 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     this.#line.open(batcher.slots);
   }
 
-  /** Their instance has ended, and what ran there has failed: so do the sequences that it had. */
-  removeSlots(batcher: SlotBatcher, cause: unknown): void {
-    const { spec, counters } = this.#config;
+  /**
+   * Their instance has ended, and the sequences that it had end with it: from now on nothing joins them. Returns what waited of them, for
+   * `lose`, once what ran there has failed: callers may start again when they hear of that.
+   */
+  removeSlots(batcher: SlotBatcher): readonly WaitingCall[] {
     const index = this.#batchers.indexOf(batcher);
     if (index >= 0) this.#batchers.splice(index, 1);
-    const lost = drainSlots([batcher]);
+    const waiting = drainSlots([batcher]);
     for (const slot of batcher.slots) {
       const { sequence } = slot;
       this.#line.close(slot);
@@ -130,9 +132,14 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
       if (!sequence.isOver) this.#ended.note(sequence.id, lostText);
       this.#over(sequence);
     }
-    counters.queued -= lost.length;
-    counters.forgotten += lost.length;
-    for (const [call, { id }] of lost) call.fail(lostError(id, spec.name, cause));
+    return waiting;
+  }
+
+  lose(waiting: readonly WaitingCall[], cause: unknown): void {
+    const { spec, counters } = this.#config;
+    counters.queued -= waiting.length;
+    counters.forgotten += waiting.length;
+    for (const [call, { id }] of waiting) call.fail(lostError(id, spec.name, cause));
     this.#config.onChange();
   }
 
@@ -152,7 +159,10 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
       if (isRescheduled) call.fail(stoppingError(call.request));
       return;
     }
-    if (isRescheduled && call.isOpen) {
+    if (slot.batcher.isClosed) {
+      // Its next step has nowhere to run.
+      if (isRescheduled) call.fail(lostError(owner.id, this.#config.spec.name, undefined));
+    } else if (isRescheduled && call.isOpen) {
       this.#runAgain(slot, call, owner);
     } else {
       if (this.#config.batching.isIterative) this.#over(owner);

@@ -24,6 +24,12 @@ export interface RunOwner {
   onDropped(run: SharedRun): void;
 }
 
+interface Pass {
+  readonly response: InferResponse;
+  /** Who has not had it, the next one last. */
+  readonly to: CacheAsker[];
+}
+
 /**
  * One question to the model for all that ask the same: the first leads, and its request is what runs. It goes on as long as one of them waits. Answers are
  * recorded, so that who joins late has them all; once they are too large to be, they pass as they come and nobody joins any more.
@@ -41,12 +47,16 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   /** What looking into the cache took, from its miss until that is reported. */
   missedAfterMs: number | undefined;
   readonly #owner: RunOwner;
-  #answers: CachedAnswers = [];
+  readonly #recorded: CachedAnswer[] = [];
+  /** By the cache. */
+  #found: CachedAnswers | undefined;
   #end: AnswerSource['end'];
   /** Undefined once it has gone. */
   #leader: CacheAsker | undefined;
   #running: Subscription | undefined;
   #isPassing = false;
+  /** Answers that are kept nowhere, on their way. */
+  readonly #passing: Pass[] = [];
   #isStarting = false;
   #mustStart = false;
 
@@ -63,7 +73,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   }
 
   get answers(): CachedAnswers {
-    return this.#answers;
+    return this.#found ?? this.#recorded;
   }
 
   get end(): AnswerSource['end'] {
@@ -77,7 +87,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
 
   /** The cache had the answers. */
   find(answers: CachedAnswers, lookupMs: number): void {
-    this.#answers = answers;
+    this.#found = answers;
     this.#end = 'complete';
     if (this.#leader !== undefined) {
       this.#leader.role = 'hit';
@@ -113,12 +123,14 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
       this.#pass(response);
       return;
     }
-    this.#answers = [...this.#answers, answer];
+    this.#recorded.push(answer);
     if (response.isLast) this.complete();
     else for (const asker of [...this.askers]) this.#owner.deliver(asker);
   }
 
   complete(): void {
+    if (this.#end !== undefined) return;
+    this.#passOn();
     if (this.#end !== undefined) return;
     this.#end = 'complete';
     if (!this.#isPassing) this.#owner.onWhole(this);
@@ -127,9 +139,11 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
 
   error(thrown: unknown): void {
     if (this.#end !== undefined) return;
+    this.#passOn();
+    if (this.#end !== undefined) return;
     const error = toInferError(thrown);
     const others = this.askers.length - (this.#leader === undefined ? 0 : 1);
-    if (error.reason !== 'BACKEND' && others > 0 && this.#answers.length === 0 && !this.#isPassing) {
+    if (error.reason !== 'BACKEND' && others > 0 && this.#recorded.length === 0 && !this.#isPassing) {
       this.#failLeader(error);
       return;
     }
@@ -157,12 +171,29 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
     if (this.#end === undefined) this.start();
   }
 
-  /** Its tensors are valid now, so now everybody has it. */
+  /** Its tensors are valid now, so now everybody has it, after those on their way whose callers have brought this one. */
   #pass(response: InferResponse): void {
     this.#drop();
     this.#isPassing = true;
-    for (const asker of [...this.askers]) asker.pass(response);
+    this.#passing.push({ response, to: [...this.askers].reverse() });
+    this.#passOn();
     if (response.isLast) this.complete();
+  }
+
+  /** An emission may bring the next answer, which then comes back here before it returns: so all goes in order, and the innermost call does it. */
+  #passOn(): void {
+    for (let pass = this.#passing[0]; pass !== undefined; pass = this.#passing[0]) {
+      const asker = pass.to.at(-1);
+      // What was recorded goes first. It may bring an answer, too, and then this one has gone out by now.
+      asker?.pump();
+      if (this.#passing[0] !== pass || pass.to.at(-1) !== asker) continue;
+      if (asker === undefined) {
+        this.#passing.shift();
+        continue;
+      }
+      pass.to.pop();
+      asker.pass(pass.response);
+    }
   }
 
   #drop(): void {

@@ -115,9 +115,12 @@ const hold = (slot: SequenceSlot, sequence: Sequence): void => {
   sequence.slot = slot;
 };
 
+/** With its sequence. */
+export type WaitingCall = readonly [Call, Sequence];
+
 /** All calls of slots of these batchers that wait, each with its sequence; takes them out. */
-export const drainSlots = (batchers: readonly SlotBatcher[]): readonly (readonly [Call, Sequence])[] => {
-  const all: (readonly [Call, Sequence])[] = [];
+export const drainSlots = (batchers: readonly SlotBatcher[]): readonly WaitingCall[] => {
+  const all: WaitingCall[] = [];
   for (const slot of batchers.flatMap(({ slots }) => slots)) {
     const { sequence, owner } = slot;
     const next = slot.drop();

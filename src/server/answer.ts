@@ -1,9 +1,8 @@
 import type { Parameters } from '../streams/inference/parameters.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
-import { Tensor, type Tensors } from '../streams/tensors/tensor.ts';
+import { copyTensor } from '../streams/tensors/copy-tensor.ts';
+import type { Tensor, Tensors } from '../streams/tensors/tensor.ts';
 import { tensorStrings, tensorValues } from '../streams/tensors/tensor-values.ts';
-
-const copyTensor = ({ datatype, shape, buffer, start, end }: Tensor): Tensor => new Tensor(datatype, shape, buffer.slice(start, end));
 
 /** One answer of a model, with memory of its own: it stays as it is for as long as the program keeps it. */
 export class Answer {

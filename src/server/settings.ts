@@ -41,7 +41,7 @@ export interface ModelSettings {
   readonly rateLimit: RateLimitSettings;
   /** For tests: the first batch of each model waits until so many requests do; 0 for none, here and below. */
   readonly holdUntilQueued: number;
-  /** For tests: the same, and so many sequences in the backlog. */
+  /** For tests: the same, and so many requests in the backlog. */
   readonly holdUntilBacklogged: number;
 }
 

@@ -1,5 +1,5 @@
 import type { FailureReason } from '../streams/inference/error.ts';
-import type { ModelGraph, StageCounters } from '../streams/inference/model-graph.ts';
+import type { ModelGraph, QueueGauge } from '../streams/inference/model-graph.ts';
 import type { CachedVersion, CacheMetrics } from './cache-families.ts';
 import { cachedModelFamilies, cacheFamilies } from './cache-families.ts';
 import type { CpuMeter } from './cpu.ts';
@@ -115,13 +115,16 @@ const loadDurations = (rows: readonly Row[], loadSeconds: MetricsConfig['loadSec
 const isCached = ({ graph }: Row): boolean => graph.stages.some((stage) => stage.name === 'cache');
 const toCachedVersion = (row: Row): CachedVersion => ({ labels: modelLabels(row), counters: row.counters });
 
-/** One series for each stage of a model where requests may wait. */
-const perQueue = (rows: readonly Row[], name: string, help: string, value: (stage: StageCounters) => number): Family => ({
+/** One series for each stage of a model where requests may wait, and for each other queue that it has. */
+const perQueue = (rows: readonly Row[], name: string, help: string, value: (queue: QueueGauge) => number): Family => ({
   kind: 'gauge',
   name,
   help,
-  samples: rows.flatMap(({ graph: { model, version, stages } }) =>
-    stages.filter((stage) => stage.limit > 0).map((stage) => ({ labels: { model, stage: stage.name, version }, value: value(stage) })),
+  samples: rows.flatMap(({ graph: { model, version, stages, queues = [] } }) =>
+    [...stages.filter((stage) => stage.limit > 0), ...queues].map((queue) => ({
+      labels: { model, stage: queue.name, version },
+      value: value(queue),
+    })),
   ),
 });
 

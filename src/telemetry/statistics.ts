@@ -1,6 +1,8 @@
 import type { FailureReason } from '../streams/inference/error.ts';
 import type { BatchExecuted, CacheAnswered, CacheMissed, EventSink, RequestEnded } from '../streams/inference/events.ts';
 import type { InferBatchStatistics, ModelStatistics, StatisticDuration } from '../streams/inference/statistics.ts';
+import { nanoseconds } from './nanoseconds.ts';
+import { addResponse, type ResponseCounters, responseStatistics } from './response-counters.ts';
 
 /** What one batch size has cost. Integer nanoseconds. */
 export interface BatchCounters {
@@ -33,6 +35,8 @@ export interface ModelCounters {
   lastExecutionMs: number;
   /** By rows of the batch. */
   readonly batches: Map<number, BatchCounters>;
+  /** Of a decoupled model: by the index of the answer. */
+  readonly responses: ResponseCounters[];
 }
 
 export interface Statistics {
@@ -62,10 +66,8 @@ const noCounters = (): ModelCounters => ({
   cacheMissNs: 0,
   lastExecutionMs: 0,
   batches: new Map(),
+  responses: [],
 });
-
-/** Each duration is rounded before it is added, so that sums are exact and do not depend on the order of the events. */
-const nanoseconds = (ms: number): number => Math.round(ms * 1e6);
 
 const addRequest = (sums: ModelCounters, { failure, durationMs }: RequestEnded): void => {
   if (failure === undefined) {
@@ -150,7 +152,7 @@ const statistics = (name: string, version: string, sums: Readonly<ModelCounters>
       cache_hit: duration(sums.cacheHits, sums.cacheHitNs),
       cache_miss: duration(sums.cacheMisses, sums.cacheMissNs),
     },
-    response_stats: {},
+    response_stats: responseStatistics(sums.responses),
     batch_stats: batchStatistics(sums),
     memory_usage: [],
   };
@@ -186,6 +188,7 @@ export const createStatistics = (): Statistics => {
       else if (event.kind === 'batch-executed') addBatch(sums, event);
       else if (event.kind === 'cache-answered') addHit(sums, event);
       else if (event.kind === 'cache-missed') addMiss(sums, event);
+      else addResponse(sums.responses, event);
     },
     of: (name, version) => statistics(name, version, counters(name, version)),
     counters,

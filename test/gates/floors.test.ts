@@ -20,6 +20,8 @@ it.each([
   ['across floor 3', 'src/repository/a.ts', `import { b } from '../telemetry/b.ts';`],
   ['to another front end', 'src/frontends/http/a.ts', `import { b } from '../grpc/b.ts';`],
   ['to another backend', 'src/backends/onnxruntime/a.ts', `import { b } from '../identity/b.ts';`],
+  ['to another cache', 'src/caches/redis/a.ts', `import { b } from '../local/b.ts';`],
+  ['from an operator to a cache', 'src/operators/a.ts', `import { b } from '../caches/local/b.ts';`],
   ['a package that floor 0 may not have', 'src/streams/flow/a.ts', `import { Data } from 'apache-arrow';`],
   ['a built-in module on floor 1', 'src/streams/inference/a.ts', `import { join } from 'node:path';`],
   ['outside src', 'src/operators/a.ts', `import { b } from '../../test/b.ts';`],

@@ -169,14 +169,16 @@ describe('DirectBatcher', () => {
     expect(model.batches()).toEqual(['1', '1m,2']);
   });
 
-  it('holds everything until enough is queued in all slots, and enough sequences behind them', () => {
-    const { time } = start({ spec: { maxBatchSize: 1 }, instances: 2, hold: { holdUntilQueued: 3, holdUntilBacklogged: 1 } });
+  it('holds everything until enough is queued in all slots, and enough behind them', () => {
+    const { time } = start({ spec: { maxBatchSize: 1 }, instances: 2, hold: { holdUntilQueued: 3, holdUntilBacklogged: 2 } });
     model.ask(1n, 'S', '1');
     model.ask(2n, 'S', '2');
     model.ask(1n, 'M');
     time.advance(5);
-    expect(model.batches()).toEqual([]);
     model.ask(3n, 'S', '3');
+    time.advance(5);
+    expect([model.batches(0), model.batches(1)]).toEqual([[], []]);
+    model.ask(3n, 'M', '3m');
     time.advance(0);
     expect([model.batches(0), model.batches(1)]).toEqual([['1'], ['2']]);
     model.finish(0);

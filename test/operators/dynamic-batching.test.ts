@@ -1,5 +1,6 @@
 import { NEVER, Observable } from 'rxjs';
 import { Call } from '../../src/operators/call.ts';
+import type { BatchingChoices } from '../../src/operators/dynamic-batching.ts';
 import { dynamicBatching } from '../../src/operators/dynamic-batching.ts';
 import type { Granted } from '../../src/streams/flow/buffer-when-free.ts';
 import { noBufferCounters } from '../../src/streams/flow/buffer-when-free.ts';
@@ -7,13 +8,13 @@ import type { Instance } from '../../src/streams/inference/backend.ts';
 import type { DynamicBatching } from '../../src/streams/inference/model-spec.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { operatorLaws } from '../contracts/operator-laws.ts';
-import { instantInstance, makeBatching, makeRequest, makeSpec } from '../support/model.ts';
+import { instantInstance, makeBatching, makeLog, makeQueuePolicy, makeRequest, makeSpec } from '../support/model.ts';
 import { Supply } from '../support/supply.ts';
 
 const numberOf = (call: Call): number => Number(call.request.id);
 
 // What it does with real instances stands in run-model.test.ts, its rule in plan-batch.test.ts.
-const laws = (name: string, batching: DynamicBatching | undefined): void =>
+const laws = (name: string, batching: DynamicBatching | undefined, choices: BatchingChoices = {}): void =>
   operatorLaws<Call, Granted<Call, Instance>>({
     name,
     limit: 100,
@@ -40,7 +41,12 @@ const laws = (name: string, batching: DynamicBatching | undefined): void =>
       };
       return {
         operator: dynamicBatching({
-          spec: makeSpec({ maxQueueSize: limit, maxBatchSize: 1, dynamicBatching: batching }),
+          spec: makeSpec({
+            maxQueueSize: limit,
+            maxBatchSize: 1,
+            dynamicBatching: batching && { ...batching, defaultQueuePolicy: { ...batching.defaultQueuePolicy, maxQueueSize: limit } },
+          }),
+          ...choices,
           free$: supply.free$,
           withdrawn$: NEVER,
           scheduler,
@@ -61,3 +67,12 @@ const laws = (name: string, batching: DynamicBatching | undefined): void =>
 
 laws('dynamicBatching', makeBatching({ preferredBatchSizes: [1], maxQueueDelayMs: 5 }));
 laws('the default scheduler', undefined);
+
+const usual = makeBatching({ preferredBatchSizes: [1], maxQueueDelayMs: 5 });
+laws('dynamicBatching with levels and time-outs', {
+  ...usual,
+  priorityLevels: 3n,
+  defaultPriorityLevel: 2n,
+  defaultQueuePolicy: makeQueuePolicy({ defaultTimeoutMs: 100 }),
+});
+laws('dynamicBatching with a strategy', usual, { strategy: { strategy: { begin: () => 0, includes: () => true }, log: makeLog() } });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WaitingRequest } from '../../src/operators/plan-batch.ts';
 import { planBatch, planSingle } from '../../src/operators/plan-batch.ts';
 import type { Plan } from '../../src/streams/flow/buffer-when-free.ts';
 
@@ -77,6 +78,20 @@ const rows: readonly Row[] = [
     nowMs: 1,
     plan: { take: 2 },
   },
+  {
+    what: 'takes all of two pending where the third has another shape, however long the delay',
+    delayMs: 1e4,
+    waiting: '1a 1a 1b 1b',
+    plan: { take: 2 },
+  },
+  {
+    what: 'takes a preferred size though the next would be over the maximum',
+    preferred: [4],
+    delayMs: 10,
+    waiting: '2 2 8',
+    plan: { take: 2 },
+  },
+  { what: 'runs alone without preferred sizes, with a delay too', max: 1, preferred: [], delayMs: 10, waiting: '1 1', plan: { take: 1 } },
   { what: 'takes fractions of a millisecond', delayMs: 0.1, waiting: '1@0.25', nowMs: 0.3, plan: { waitMs: 0.35 - 0.3 } },
 ];
 
@@ -97,6 +112,43 @@ describe('planBatch', () => {
       }
       expect(wakeUps).toBeLessThan(3);
     }
+  });
+});
+
+describe("planBatch with a rule of somebody's own", () => {
+  /** At most so many rows of shape `a`. */
+  const few = (most: number) => () => {
+    let rows = 0;
+    return (request: WaitingRequest): boolean => {
+      if (request.shapeKey === 'a') rows += request.rows;
+      return rows <= most;
+    };
+  };
+
+  it.each([
+    ['cuts where a request does not join, and sends without waiting', '1a 1a 1a 1a', 2, [8], { take: 2 }],
+    ['waits while all join', '1a 1a', 2, [8], { waitMs: 10 }],
+    ['sends a first one that does not join alone', '3a 1a', 2, [8], { take: 1 }],
+    ['begins anew at each look', '2a 1a', 2, [8], { take: 1 }],
+    ['takes a preferred size before the cut', '1a 1a 1a 1a', 3, [2], { take: 2 }],
+  ] as const)('%s', (_, waiting, most, preferredBatchSizes, plan) => {
+    const decide = planBatch({ maxBatchSize: 8, preferredBatchSizes, maxQueueDelayMs: 10 }, few(most));
+    for (let look = 0; look < 2; look++) expect(decide(parse(waiting), 0)).toEqual(plan);
+  });
+
+  it('asks about no request that does not fit anyway', () => {
+    const asked: string[] = [];
+    const decide = planBatch<WaitingRequest>(
+      { maxBatchSize: 2, preferredBatchSizes: [2], maxQueueDelayMs: 10 },
+      () =>
+        ({ shapeKey, rows }) => {
+          asked.push(`${rows}${shapeKey}`);
+          return true;
+        },
+    );
+    decide(parse('1a 1b'), 0);
+    decide(parse('1a 2a'), 0);
+    expect(asked).toEqual(['1a', '1a']);
   });
 });
 

@@ -1,4 +1,5 @@
-import { concat, of, Subject, type Subscription } from 'rxjs';
+import type { Observable, Subscription } from 'rxjs';
+import { concat, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RateLimiter } from '../../src/operators/rate-limiter.ts';
 import type { ResourceLimit } from '../../src/operators/resource-pools.ts';
@@ -39,14 +40,14 @@ describe('RateLimiter', () => {
 
   const limiter = (...resources: ResourceLimit[]): RateLimiter => new RateLimiter({ resources, log });
 
-  const load = (rateLimiter: RateLimiter, ...placements: readonly (Partial<Placement> & { instance?: Instance })[]) => {
-    const instances = placements.map(({ instance }) => instance ?? new HandInstance(2));
+  const load = (rateLimiter: RateLimiter, ...placements: readonly (Partial<Placement> & { life?: () => Observable<Instance> })[]) => {
+    const instances = placements.map(() => new HandInstance(2));
     const models: RunningModel[] = [];
     const subscription = runModel({
       spec: makeSpec({ dynamicBatching: undefined }),
       placements: placements.map((placement, index) => ({
         placement: makePlacement(placement),
-        open: () => living(instances[index] ?? new HandInstance()),
+        open: placement.life ?? (() => living(instances[index] ?? new HandInstance())),
       })),
       layers: [],
       rateLimiter,
@@ -61,11 +62,8 @@ describe('RateLimiter', () => {
       for (let n = 0; n < count; n++) model.infer(makeRequest()).subscribe({ error: () => {} });
       time.advance(0);
     };
-    const runs = (): readonly number[] => instances.map((instance) => (instance instanceof HandInstance ? instance.running : 0));
-    const finish = (index = 0): void => {
-      const instance = instances[index];
-      if (instance instanceof HandInstance) instance.last.finish();
-    };
+    const runs = (): readonly number[] => instances.map(({ running }) => running);
+    const finish = (index = 0): void => instances[index]?.last.finish();
     return { model, ask, runs, finish, subscription };
   };
 
@@ -205,6 +203,48 @@ describe('RateLimiter', () => {
       "verbose 1 rate limiter: 1 of resource 'R' on device 0",
       "verbose 1 rate limiter: 0 of resource 'G' in all",
     ]);
+  });
+
+  it('keeps the turn of a model that waits while another of its instances starts', () => {
+    const rateLimiter = limiter();
+    const [holder, other] = [load(rateLimiter, { resources: [takes('R', 1)] }), load(rateLimiter, { resources: [takes('S', 1)] })];
+    holder.ask();
+    other.ask();
+    other.finish();
+    const lives: Subject<Instance>[] = [];
+    const life = (): Observable<Instance> => {
+      const own = new Subject<Instance>();
+      lives.push(own);
+      return concat(of(new HandInstance()), own);
+    };
+    const waiting = load(rateLimiter, { resources: [takes('R', 1)] }, { resources: [takes('R', 1)], life });
+    lives[0]?.error(new Error('died'));
+    waiting.ask();
+    other.ask();
+    time.advance(200);
+    expect(lives).toHaveLength(2);
+    expect(other.runs()).toEqual([0]);
+  });
+
+  it('grants nothing to a model that is gone', () => {
+    const rateLimiter = limiter();
+    const registration = rateLimiter.register([makePlacement()]);
+    const seen: Instance[] = [];
+    const life = registration.seat(0, living(new HandInstance())).subscribe((instance) => seen.push(instance));
+    const leases = seen.map((resource) => ({ resource, isOpen: true, onEnded: undefined, release: () => {} }));
+    registration.close();
+    registration.turnstile.ask(leases, () => seen.splice(0));
+    expect(seen).toHaveLength(1);
+    life.unsubscribe();
+  });
+
+  it('lets a batch go for which there is enough once a bigger model is loaded', () => {
+    const rateLimiter = limiter();
+    const small = load(rateLimiter, { resources: [takes('R', 1)] }, { resources: [takes('R', 1)] });
+    small.ask(2);
+    expect(small.runs()).toEqual([1, 0]);
+    rateLimiter.register([makePlacement({ resources: [takes('R', 2)] })]);
+    expect(small.runs()).toEqual([1, 1]);
   });
 
   it('fails the load of a model that could never run', () => {

@@ -1,10 +1,13 @@
+import { Observable, type Subscriber } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { requestLayers } from '../../src/operators/request-layers.ts';
 import type { InferenceEvent } from '../../src/streams/inference/events.ts';
 import { layers } from '../../src/streams/inference/infer.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
+import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { tensorFrom } from '../../src/streams/tensors/tensor-from-values.ts';
 import { tensorStrings } from '../../src/streams/tensors/tensor-values.ts';
+import { makeBatching, makeRequest, makeSpec } from '../support/model.ts';
 import {
   answering,
   collect,
@@ -55,5 +58,28 @@ describe('requestLayers', () => {
     expect(build(modelSpec({ outputs: [outputSpec('O', 'INT8', [1]), outputSpec('P', 'INT8', [1])] })).layers.length).toBe(4);
     expect(build(modelSpec({ outputs: [outputSpec('O', 'INT8', [1])] })).layers.length).toBe(3);
     expect(build(modelSpec({})).layers.length).toBe(2);
+  });
+
+  it('lets answers leave in order, and counts requests when they do, where the model preserves ordering', () => {
+    const held: Subscriber<InferResponse>[] = [];
+    const build = (preserveOrdering: boolean) => {
+      const events: InferenceEvent[] = [];
+      const ordered = makeSpec({ dynamicBatching: makeBatching({ preserveOrdering }) });
+      const infer = layers(requestLayers({ spec: ordered, sink: (event) => events.push(event), scheduler: { now: () => 0 } }))(
+        () =>
+          new Observable((caller) => {
+            held.push(caller);
+          }),
+      );
+      const ended: string[] = [];
+      for (const id of ['a', 'b']) infer(makeRequest({ id })).subscribe({ complete: () => ended.push(id) });
+      const [first, second] = held.splice(0);
+      second?.complete();
+      const early = `${ended} ${events.length}`;
+      first?.complete();
+      return [early, `${ended} ${events.length}`];
+    };
+    expect(build(true)).toEqual([' 0', 'a,b 2']);
+    expect(build(false)).toEqual(['b 1', 'b,a 2']);
   });
 });

@@ -1,4 +1,5 @@
-import { of, Subject, throwError } from 'rxjs';
+import type { Subscription } from 'rxjs';
+import { Observable, of, Subject, throwError } from 'rxjs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalCache } from '../../src/caches/local/local-cache.ts';
 import { largestKeyBytes } from '../../src/operators/cache-keys.ts';
@@ -115,6 +116,27 @@ describe('responseCache', () => {
       expect(first.answers).toEqual([]);
     });
 
+    it('ends a run whose only caller goes away while it begins', () => {
+      const log = makeLog();
+      let caller: Subscription | undefined;
+      let isCancelled = false;
+      const leaving = new Observable<InferResponse>(() => {
+        caller?.unsubscribe();
+        return () => {
+          isCancelled = true;
+        };
+      });
+      const cache = new LocalCache({ sizeBytes: 2000, log });
+      const infer = responseCache({ spec: makeSpec(), cache, contentId: '', sink: () => {}, scheduler: { now: () => 0 }, log })(
+        () => leaving,
+      );
+      new Observable<InferResponse>((subscriber) => {
+        caller = subscriber;
+        return infer(request('a')).subscribe(subscriber);
+      }).subscribe();
+      expect(isCancelled).toBe(true);
+    });
+
     it('fails all when the model fails', () => {
       const heard = ['a', 'b'].map((id) => model.ask(request(id)));
       model.last.fail(failed);
@@ -221,14 +243,24 @@ describe('responseCache', () => {
       }
       expect(log.lines.length).toBe(1);
       expect(log.lines[0]).toMatch(
-        /^warning Failed to insert key \[[0-9a-f]{64}\] into response cache: Requested byte_size: 80 is greater/,
+        /^warning Failed to insert key \[[0-9a-f]{64}\] into response cache: Requested byte_size: 336 is greater/,
       );
       expect(model.counters).toMatchObject({ out: 2, queued: 0, running: 1 });
     });
 
+    it('holds no more of empty answers than of others', () => {
+      const log = makeLog();
+      model = new CachedModel({ log, cache: new LocalCache({ sizeBytes: 5500, log }), spec: makeSpec({ decoupled: true }) });
+      const caller = model.ask(request('a'));
+      for (let n = 0; n < 100; n++) model.last.answer([], { isLast: false });
+      expect(caller.answers.length).toBe(100);
+      model.ask(request('b'));
+      expect(model.runs.length).toBe(2);
+    });
+
     it('keeps together no more of what runs answer than one entry may be', () => {
       const log = makeLog();
-      model = new CachedModel({ log, cache: new LocalCache({ sizeBytes: 5000, log }), spec: makeSpec({ decoupled: true }) });
+      model = new CachedModel({ log, cache: new LocalCache({ sizeBytes: 5500, log }), spec: makeSpec({ decoupled: true }) });
       model.ask(request('a', 1));
       const first = model.last;
       first.answer(Array(3000).fill(1), { isLast: false });
@@ -351,6 +383,17 @@ describe('responseCache', () => {
       expect(model.runs.length).toBe(1);
       expect(model.cache.tally).toMatchObject({ lookups: 4, hits: 3, misses: 1 });
       expect(model.counters).toEqual({ in: 4, out: 4, failed: 0, queued: 0, running: 0 });
+    });
+
+    it('looks again after it has found', async () => {
+      model.ask(request('a'));
+      await until(() => model.runs.length === 1);
+      model.last.answer([5]);
+      const second = model.ask(request('b'));
+      await until(() => second.isComplete);
+      await model.cache.close();
+      model.ask(request('c'));
+      await until(() => model.runs.length === 2);
     });
 
     it('runs nothing for callers that have gone while it looked', async () => {

@@ -339,6 +339,149 @@ describe('runModel', () => {
     expect(instances.map(({ running }) => running).sort()).toEqual([1, 2]);
   });
 
+  describe('with passive instances', () => {
+    const startPlaced = (passive: readonly boolean[], instances: readonly Instance[]): RunningModel => {
+      const models: RunningModel[] = [];
+      subscription = runModel({
+        spec: makeSpec({ dynamicBatching: undefined, warmups: [{ name: 'S', count: 1, requests: [makeRequest()] }] }),
+        placements: instances.map((instance, index) => ({
+          placement: makePlacement({ isPassive: passive[index] ?? false }),
+          open: () => living(instance),
+        })),
+        layers: [],
+        sink: (event) => events.push(event),
+        scheduler: time,
+        log,
+      }).subscribe((model) => models.push(model));
+      for (const instance of instances) if (instance instanceof HandInstance && instance.runs.length > 0) instance.last.finish();
+      const [model] = models;
+      if (model === undefined) throw new Error('it did not start');
+      return model;
+    };
+
+    it('loads them and gives them nothing, no warm-up either', () => {
+      const [passive, active] = [new HandInstance(), new HandInstance()];
+      const model = startPlaced([true, false], [passive, active]);
+      expect(counts(model)).toBe('queued 0 running 0 out 0 alive 2 busy 0');
+      ask(model);
+      ask(model);
+      time.advance(0);
+      expect([passive.runs.length, active.runs.length]).toEqual([0, 2]);
+      expect(counts(model)).toBe('queued 1 running 1 out 0 alive 2 busy 1');
+      expect(model.graph().warmUp).toEqual({ in: 1, out: 1, failed: 0, running: 0 });
+      expect(events).toEqual([]);
+    });
+
+    it('answers at once when there are no others', async () => {
+      const model = startPlaced([true, true], [new HandInstance(), new HandInstance()]);
+      expect(model.isReady()).toBe(true);
+      expect(messageOf(ask(model, makeRequest({ id: 'x' })).error)).toBe(
+        "UNAVAILABLE [request id: x] every instance of model 'm' version 1 is passive: nothing runs its requests",
+      );
+      expect(startError).toBeUndefined();
+      await model.drain();
+    });
+  });
+
+  describe('with a warm-up', () => {
+    const warmups = [{ name: 'S', count: 1, requests: [makeRequest()] }];
+
+    it('is ready once every sample has run on every instance', () => {
+      const instances = [new HandInstance(), new HandInstance()];
+      const models = start(
+        instances.map((instance) => () => living(instance)),
+        { warmups },
+      );
+      instances[0]?.last.finish();
+      expect(models).toHaveLength(0);
+      instances[1]?.last.finish();
+      expect(models).toHaveLength(1);
+      expect(events).toEqual([]);
+    });
+
+    it('fails to start when a sample fails', () => {
+      const instance = new HandInstance();
+      start([() => living(instance)], { warmups });
+      instance.last.fail(new Failure('INTERNAL', 'no weights'));
+      expect(startError).toMatchObject({ code: 'INVALID_ARGUMENT', message: "failed to run warmup sample 'S': no weights; " });
+    });
+
+    it('takes a sample that fails after a death for a failed start, and tries again', () => {
+      const lives: Subject<Instance>[] = [];
+      const instance = new HandInstance();
+      const open = (): Observable<Instance> => {
+        const life = new Subject<Instance>();
+        lives.push(life);
+        return concat(of(instance), life);
+      };
+      start([open], { warmups });
+      instance.last.finish();
+      lives[0]?.error(new Error('died'));
+      time.advance(100);
+      expect(instance.runs).toHaveLength(2);
+      instance.last.fail(new Error('still broken'));
+      expect(log.lines.at(-1)).toBe(
+        "error instance 0 of model 'm' version 1 ended, another follows: failed to run warmup sample 'S': still broken; ",
+      );
+      time.advance(199);
+      expect(instance.runs).toHaveLength(2);
+      time.advance(1);
+      instance.last.finish();
+      expect(log.lines.at(-1)).toBe("info instance 0 of model 'm' version 1 runs again");
+    });
+  });
+
+  it('tells how many answers wait for their turn, where ordering is preserved', () => {
+    const model = startOne(instantInstance, { dynamicBatching: makeBatching({ preserveOrdering: true }) });
+    expect(model.graph().queues).toEqual([{ name: 'order', queued: 0, limit: 16_384 }]);
+    expect(startOne(instantInstance).graph().queues).toBeUndefined();
+  });
+
+  it('preserves the order of the batches of sequences, so that no answer waits for a sequence that waits', () => {
+    const instances = [new HandInstance(), new HandInstance()];
+    const [model] = start(
+      instances.map((instance) => () => living(instance)),
+      {
+        dynamicBatching: undefined,
+        sequenceBatching: {
+          strategy: {
+            kind: 'oldest',
+            maxCandidateSequences: 1,
+            preferredBatchSizes: [1],
+            maxQueueDelayMs: 0,
+            preserveOrdering: true,
+          },
+          maxIdleMs: 1000,
+          controls: [],
+          states: [],
+          isIterative: false,
+          endsIdleWithStep: false,
+        },
+      },
+    );
+    if (model === undefined) throw new Error('it did not start');
+    const step = (sequenceId: bigint, fields: Partial<InferRequest>): Asked => ask(model, makeRequest({ sequenceId, ...fields }));
+    const [first, second] = [step(1n, { sequenceStart: true }), step(2n, { sequenceStart: true })];
+    // Without a slot: it runs once another sequence has ended.
+    const third = step(3n, { sequenceStart: true, sequenceEnd: true });
+    time.advance(0);
+    instances[1]?.last.finish();
+    expect([first.completed, second.completed]).toEqual([0, 0]);
+    expect(model.graph().queues).toEqual([{ name: 'order', queued: 1, limit: 16_384 }]);
+    instances[0]?.last.finish();
+    expect([first.completed, second.completed]).toEqual([1, 1]);
+    const last = step(1n, { sequenceEnd: true });
+    time.advance(0);
+    instances[0]?.last.finish();
+    time.advance(0);
+    expect([last.completed, third.completed]).toEqual([1, 0]);
+    instances[0]?.last.finish();
+    expect(third.completed).toBe(1);
+    step(2n, { sequenceEnd: true });
+    time.advance(0);
+    instances[1]?.last.finish();
+  });
+
   it('goes through its layers, the outermost first', () => {
     const order: string[] = [];
     const mark =

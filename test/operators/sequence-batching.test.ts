@@ -362,6 +362,35 @@ describe.each<[string, SequenceStrategy]>([
     expect(model.counts()).toBe('queued 0 running 0');
   });
 
+  it('asks the rate limiter for each batch', () => {
+    const { time } = start({ instances: 2, sharesResource: true });
+    for (const id of [1n, 2n]) model.ask(id, 'S', `${id}`);
+    time.advance(0);
+    expect([model.batches(0), model.batches(1)]).toEqual([['1'], []]);
+    model.ask(2n, 'M', '2m');
+    model.finish(0);
+    expect([model.batches(0), model.batches(1)]).toEqual([['1'], ['2']]);
+    model.ask(1n, 'M', '1m');
+    time.advance(0);
+    expect(model.batches(0)).toEqual(['1']);
+    model.lives[1]?.error(new Error('out of luck'));
+    expect(model.batches(0)).toEqual(['1', '1m']);
+  });
+
+  it('gives back what the rate limiter grants once nothing waits any more', () => {
+    const { time } = start({ instances: 2, sharesResource: true });
+    model.ask(1n, 'S', '1');
+    time.advance(0);
+    const asked = model.ask(2n, 'S');
+    time.advance(0);
+    asked.caller.unsubscribe();
+    time.advance(0);
+    model.finish(0);
+    model.ask(1n, 'M', '1m');
+    time.advance(0);
+    expect([model.batches(0), model.batches(1)]).toEqual([['1', '1m'], []]);
+  });
+
   it('survives 20,000 rounds in one call', () => {
     const answers: string[] = [];
     const { time } = start({ spec: { maxQueueSize: 20_001 } });

@@ -1,4 +1,5 @@
 import { type Observable, Subject, type Subscription } from 'rxjs';
+import { RateLimiter } from '../../src/operators/rate-limiter.ts';
 import { type RunningModel, runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
@@ -25,6 +26,8 @@ export interface SequenceModelFields {
   readonly batching?: Partial<SequenceBatching>;
   readonly instances?: number;
   readonly capacity?: number;
+  /** Each instance takes one of a resource of which there is one. */
+  readonly sharesResource?: true;
   readonly hold?: { readonly holdUntilQueued?: number; readonly holdUntilBacklogged?: number };
 }
 
@@ -40,13 +43,16 @@ export class SequenceModel {
   readonly #capacity: number;
   #model: RunningModel | undefined;
 
-  constructor({ spec = {}, batching = {}, instances = 1, capacity = 1, hold = {} }: SequenceModelFields = {}) {
+  constructor({ spec = {}, batching = {}, instances = 1, capacity = 1, hold = {}, sharesResource }: SequenceModelFields = {}) {
     this.#capacity = capacity;
+    const demand = sharesResource === undefined ? {} : { resources: [{ name: 'R', count: 1, isGlobal: true }] };
+    const rateLimiter = sharesResource === undefined ? {} : { rateLimiter: new RateLimiter({ resources: [], log: this.log }) };
     this.running = runModel({
       spec: makeSpec({ dynamicBatching: undefined, sequenceBatching: makeSequenceBatching(batching), ...spec }),
-      placements: Array.from({ length: instances }, () => ({ placement: makePlacement(), open: () => this.#openLife() })),
+      placements: Array.from({ length: instances }, () => ({ placement: makePlacement(demand), open: () => this.#openLife() })),
       layers: [],
       batching: hold,
+      ...rateLimiter,
       sink: (event) => this.events.push(event),
       scheduler: this.time,
       log: this.log,

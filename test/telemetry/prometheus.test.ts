@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { LocalCache } from '../../src/caches/local/local-cache.ts';
 import type { ModelGraph } from '../../src/streams/inference/model-graph.ts';
 import type { FrontEndMetrics } from '../../src/telemetry/front-end-families.ts';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';
 import { createStatistics } from '../../src/telemetry/statistics.ts';
+import { makeLog } from '../support/model.ts';
 import { parseExposition } from '../support/parse-exposition.ts';
 
 const graph = (model: string, version = '1', queued = 0): ModelGraph => ({
@@ -128,6 +130,26 @@ describe('metrics', () => {
     expect([bucket('1'), bucket('2'), bucket('4'), bucket('512'), bucket('+Inf')]).toEqual([1, 1, 4, 4, 5]);
     expect(values.get('weir_batch_size_sum{model="m",version="1"}')).toBe(611);
     expect(values.get('weir_batch_size_count{model="m",version="1"}')).toBe(5);
+  });
+
+  it('show queues beside the stages, without counting their requests again', async () => {
+    const { metrics } = setUp([{ ...graph('m', '1', 2), queues: [{ name: 'order', queued: 3, limit: 16 }] }]);
+    const { values } = parseExposition(await metrics.render());
+    expect(values.get('weir_model_queue_length{model="m",stage="order",version="1"}')).toBe(3);
+    expect(values.get('weir_model_queue_limit{model="m",stage="order",version="1"}')).toBe(16);
+    expect(values.get('nv_inference_pending_request_count{model="m",version="1"}')).toBe(2);
+  });
+
+  it('tell of the cache, and of the models that use it alone', async () => {
+    const cached = { name: 'cache', in: 1, out: 1, failed: 0, queued: 0, running: 0, limit: 100 };
+    const cache = new LocalCache({ sizeBytes: 1000, log: makeLog() });
+    const graphs = [graph('plain'), { ...graph('m'), stages: [cached, ...graph('m').stages] }];
+    const { values } = parseExposition(await setUp(graphs, { cache }).metrics.render());
+    expect(values.get('nv_cache_num_entries')).toBe(0);
+    expect(values.get('nv_cache_num_hits_per_model{model="m",version="1"}')).toBe(0);
+    expect(values.get('nv_cache_num_hits_per_model{model="plain",version="1"}')).toBeUndefined();
+    expect(await setUp([graph('m')]).metrics.render()).not.toContain('nv_cache');
+    expect(await setUp(graphs, { cache, counterLatencies: false }).metrics.render()).not.toContain('per_model');
   });
 
   it('lose the series of a model that is unloaded, and stay readable while models come and go', async () => {

@@ -115,6 +115,31 @@ describe('statistics', () => {
     expect(of('m', '1').batch_stats.map((entry) => entry.batch_size)).toEqual([4]);
   });
 
+  it('count answers of the cache as successes that were not run, and what looking and inserting took as part of a request', () => {
+    const { sink, of } = createStatistics();
+    const of1 = { model: 'm', version: '1' };
+    sink({ kind: 'cache-missed', ...of1, lookupMs: 0.125, insertMs: 0.25 });
+    sink(executed());
+    sink(ended({ durationMs: 2 }));
+    for (const lookupMs of [0.0625, 0.5]) {
+      sink({ kind: 'cache-answered', ...of1, queueMs: 1, lookupMs });
+      sink(ended({ durationMs: 1 }));
+    }
+    expect(of('m', '1')).toMatchObject({
+      inference_count: 1,
+      execution_count: 1,
+      inference_stats: {
+        success: { count: 3, ns: 4_000_000 },
+        queue: { count: 3, ns: 2_250_000 },
+        compute_input: { count: 1, ns: 125_000 },
+        compute_infer: { count: 1, ns: 500_000 },
+        compute_output: { count: 1, ns: 62_500 },
+        cache_hit: { count: 2, ns: 562_500 },
+        cache_miss: { count: 1, ns: 375_000 },
+      },
+    });
+  });
+
   it('keep versions apart, and start from zero after a version was forgotten', () => {
     const { sink, of, forget } = createStatistics();
     sink(executed());

@@ -7,7 +7,7 @@ import type { Tensors } from '../../streams/tensors/tensor.ts';
 import { StoppableWorker } from '../workers/stoppable-worker.ts';
 import { workerScript } from '../workers/worker-script.ts';
 import { type AdmittedBatch, admitBatch, wholeBatch } from './admit-batch.ts';
-import { GrowingMemory } from './growing-memory.ts';
+import { GrowingMemory } from '../workers/growing-memory.ts';
 import { readOutputs } from './read-outputs.ts';
 import { SlotMemory } from './slot-memory.ts';
 import type { FromWorker, ModelPorts, ToWorker, WorkerStart } from './worker-protocol.ts';

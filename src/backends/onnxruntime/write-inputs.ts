@@ -5,7 +5,7 @@ import { concatInto } from '../../streams/tensors/concat.ts';
 import { elementByteSize } from '../../streams/tensors/datatype.ts';
 import { elementCount, formatShape } from '../../streams/tensors/shape.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
-import type { GrowingMemory } from './growing-memory.ts';
+import type { GrowingMemory } from '../workers/growing-memory.ts';
 import { alignUp, type SlotMemory, type TensorPlace } from './slot-memory.ts';
 import type { InputPort, ModelPorts } from './worker-protocol.ts';
 

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
 import { trackEnding } from './workers-stopped.ts';
 
 export interface StoppableWorkerConfig<FromWorker> {
@@ -6,6 +6,8 @@ export interface StoppableWorkerConfig<FromWorker> {
   /** Shown by debuggers and profilers. */
   readonly name: string;
   readonly data: unknown;
+  /** Of its heap; Node's own where it is left out. */
+  readonly limits?: ResourceLimits;
   /** Called within the event that brings the message. */
   readonly onMessage: (message: FromWorker) => void;
   /** The thread ended by itself: once, with what is known of why. */
@@ -17,7 +19,7 @@ export interface StoppableWorkerConfig<FromWorker> {
  * JavaScript that is gone; so whoever sends work that enters native code says so with `enter`, and `leave` once the answer is there.
  *
  * After `stop` the thread is ended at once, or with the last `leave`; that wait has no limit, since nothing can break such a call off.
- * `workersStopped` tells when it is over.
+ * `kill` does not wait: for a thread in a loop of JavaScript that does not end. `workersStopped` tells when it is over.
  */
 export class StoppableWorker<ToWorker, FromWorker> {
   readonly #worker: Worker;
@@ -26,9 +28,9 @@ export class StoppableWorker<ToWorker, FromWorker> {
   #isStopping = false;
   #isEnding = false;
 
-  constructor({ script, name, data, onMessage, onDeath }: StoppableWorkerConfig<FromWorker>) {
+  constructor({ script, name, data, limits, onMessage, onDeath }: StoppableWorkerConfig<FromWorker>) {
     let failure: Error | undefined;
-    this.#worker = new Worker(script, { name, workerData: data });
+    this.#worker = new Worker(script, { name, workerData: data, ...(limits === undefined ? {} : { resourceLimits: limits }) });
     this.#worker.on('message', onMessage);
     this.#worker.on('error', (error: unknown) => {
       failure = error instanceof Error ? error : new Error(String(error));
@@ -44,8 +46,8 @@ export class StoppableWorker<ToWorker, FromWorker> {
   }
 
   /** A message to a thread that has ended is lost; its death is reported. */
-  post(message: ToWorker): void {
-    this.#worker.postMessage(message);
+  post(message: ToWorker, transfer?: readonly Transferable[]): void {
+    this.#worker.postMessage(message, transfer);
   }
 
   enter(): void {
@@ -64,8 +66,18 @@ export class StoppableWorker<ToWorker, FromWorker> {
     this.#endWhenOutside();
   }
 
+  /** Ends it wherever it is. Native code that it is inside of may take the process with it. */
+  kill(): void {
+    this.stop();
+    this.#end();
+  }
+
   #endWhenOutside(): void {
-    if (!this.#isStopping || this.#inside > 0 || this.#isEnding) return;
+    if (this.#isStopping && this.#inside <= 0) this.#end();
+  }
+
+  #end(): void {
+    if (this.#isEnding) return;
     this.#isEnding = true;
     void this.#worker.terminate();
   }

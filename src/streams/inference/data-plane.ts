@@ -62,6 +62,8 @@ export interface DataPlane {
   index(readyOnly: boolean): Promise<readonly ModelIndexEntry[]>;
   /** Stages and gauges of every ready version. */
   graphs(): readonly ModelGraph[];
+  /** @throws InferError */
+  graph(name: string, version: string): ModelGraph;
   /** Answers from the model that the request names. Lookup failures are errors of the Observable. */
   readonly infer: Infer;
 }

@@ -51,16 +51,18 @@ export interface CacheMissed {
   readonly insertMs: number;
 }
 
-/** One answer of a decoupled model, or its end without one. */
+/** One answer of a decoupled model, or what came in its place. */
 export interface ResponseMade {
   readonly kind: 'response-made';
   readonly model: string;
   readonly version: string;
   /** 0 for the first answer to its request. */
   readonly index: number;
+  /** `empty` is one without outputs, such as the mere end; `cancel` means that nobody waited for it any more. */
   readonly outcome: 'success' | 'fail' | 'empty' | 'cancel';
   /** From the end of the one before it, or of the inputs, until the model gave it. */
   readonly computeInferMs: number;
+  /** Until the caller had taken it; 0 for one that it did not get. */
   readonly computeOutputMs: number;
 }
 

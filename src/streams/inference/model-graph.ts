@@ -13,6 +13,23 @@ export interface StageCounters {
   readonly running: number;
   /** How many may wait; 0 where nothing waits. */
   readonly limit: number;
+  /** Of an ensemble's step. */
+  readonly model?: StageModel;
+}
+
+/** What goes from one stage to another; `request` and `response` are the ends. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** Of an ensemble: the tensor. */
+  readonly tensor?: string;
+}
+
+/** Which model a stage of an ensemble asks. */
+export interface StageModel {
+  readonly name: string;
+  /** Decimal digits; `''` for the newest version that is ready. */
+  readonly version: string;
 }
 
 /** The instances of a model, for gauges. */
@@ -40,11 +57,12 @@ export interface WarmUpCounters {
   running: number;
 }
 
-/** A running model as data: its stages from entry to exit. */
+/** A running model as data: its stages from entry to exit, or the steps of an ensemble. */
 export interface ModelGraph {
   readonly model: string;
   readonly version: string;
   readonly stages: readonly StageCounters[];
+  readonly edges: readonly GraphEdge[];
   /** Absent for a model without any. */
   readonly queues?: readonly QueueGauge[];
   /** Absent for a model without samples. */

@@ -167,6 +167,23 @@ export interface ResourceDemand {
   readonly count: number;
 }
 
+/** One model of an ensemble, and which of the ensemble's tensors are its inputs and outputs. */
+export interface EnsembleStep {
+  readonly modelName: string;
+  /** Decimal digits; `''` for the newest version that is ready. */
+  readonly modelVersion: string;
+  /** By name of the model's own. */
+  readonly inputs: ReadonlyMap<string, string>;
+  readonly outputs: ReadonlyMap<string, string>;
+}
+
+/** Models that answer a request together. */
+export interface EnsembleSpec {
+  readonly steps: readonly EnsembleStep[];
+  /** Requests of each step that may run at once, of all requests together; 0 for any number. */
+  readonly maxInflightRequests: number;
+}
+
 export type InstanceKind = 'CPU' | 'GPU' | 'MODEL';
 
 export interface InstanceGroup {
@@ -201,6 +218,8 @@ export interface ModelSpec {
   readonly dynamicBatching: DynamicBatching | undefined;
   /** Instead of `dynamicBatching`. */
   readonly sequenceBatching: SequenceBatching | undefined;
+  /** Instead of a backend. */
+  readonly ensemble: EnsembleSpec | undefined;
   readonly batchOptions: BatchOptions;
   readonly batchInputs: readonly BatchInput[];
   readonly batchOutputs: readonly BatchOutput[];
@@ -210,6 +229,7 @@ export interface ModelSpec {
   /** Whether answers are kept in the server's cache, if it has one. */
   readonly usesCache: boolean;
   readonly instanceGroups: readonly InstanceGroup[];
+  /** Whether it answers a request any number of times. */
   readonly decoupled: boolean;
   /** `parameters` of the config: key to `string_value`. */
   readonly parameters: ReadonlyMap<string, string>;

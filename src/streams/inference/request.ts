@@ -1,3 +1,4 @@
+import type { Demand } from '../flow/demand.ts';
 import type { Tensors } from '../tensors/tensor.ts';
 import type { Parameters } from './parameters.ts';
 
@@ -29,6 +30,17 @@ export interface InferRequest {
   readonly timeoutMicroseconds: bigint;
   /** For a request that a model has made, or an ensemble for its step: who. Absent for a client's. */
   readonly caller?: Caller;
+  /** Whether whoever asks has room for another answer: a model that answers many times and can wait waits while it is closed. Absent for always. */
+  readonly demand?: Demand | undefined;
+  /** Where each execution that answers it adds its time, for whoever asks on behalf of another. */
+  readonly spent?: ComputeTimes | undefined;
+}
+
+/** Fractional milliseconds. */
+export interface ComputeTimes {
+  inputMs: number;
+  inferMs: number;
+  outputMs: number;
 }
 
 /** A model that waits for the answer to a request of its own, and who waits for it. */

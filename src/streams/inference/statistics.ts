@@ -15,6 +15,16 @@ export interface InferStatistics {
   readonly cache_miss: StatisticDuration;
 }
 
+/** Of the answers with one index in their requests. */
+export interface InferResponseStatistics {
+  readonly compute_infer: StatisticDuration;
+  readonly compute_output: StatisticDuration;
+  readonly success: StatisticDuration;
+  readonly fail: StatisticDuration;
+  readonly empty_response: StatisticDuration;
+  readonly cancel: StatisticDuration;
+}
+
 export interface InferBatchStatistics {
   readonly batch_size: number;
   readonly compute_input: StatisticDuration;
@@ -31,7 +41,8 @@ export interface ModelStatistics {
   readonly inference_count: number;
   readonly execution_count: number;
   readonly inference_stats: InferStatistics;
-  readonly response_stats: Readonly<Record<string, never>>;
+  /** Of decoupled models: by the index of the answer in its request, `'0'` to `'999'`; later ones are not told. */
+  readonly response_stats: Readonly<Record<string, InferResponseStatistics>>;
   readonly batch_stats: readonly InferBatchStatistics[];
   readonly memory_usage: readonly never[];
 }

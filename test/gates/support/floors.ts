@@ -19,6 +19,7 @@ const rooms: readonly Room[] = [
   { path: 'src/streams/inference/', floor: 1, packages: ['rxjs', 're2js', 'node:buffer'] },
   { path: 'src/operators/', floor: 2, packages: undefined },
   { path: 'src/backends/', floor: 2, packages: undefined, islands: true, shared: 'src/backends/workers/' },
+  { path: 'src/caches/', floor: 2, packages: undefined, islands: true },
   { path: 'src/frontends/', floor: 3, packages: undefined, islands: true },
   { path: 'src/repository/', floor: 3, packages: undefined },
   { path: 'src/telemetry/', floor: 3, packages: undefined },

@@ -53,11 +53,6 @@ it.each([
     'response_cache.enable',
     'Response Cache does not currently support model m with sequence batching scheduler. Please disable the response cache.',
   ],
-  [
-    'response_cache { enable: true } model_transaction_policy { decoupled: true }',
-    'response_cache.enable',
-    "Response Cache does not currently support model m with 'decoupled' transaction policy. Please disable the response cache.",
-  ],
   [control(start, ''), 'sequence_batching.control_input[0]', 'sequence batching control tensor must have a name for m'],
   [
     `sequence_batching { control_input { name: "C" ${start} } control_input { name: "C" } }`,

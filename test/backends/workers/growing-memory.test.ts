@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GrowingMemory } from '../../../src/backends/onnxruntime/growing-memory.ts';
+import { GrowingMemory } from '../../../src/backends/workers/growing-memory.ts';
 
 describe('GrowingMemory', () => {
   it('is replaced when it is too small, and kept while it fits', () => {

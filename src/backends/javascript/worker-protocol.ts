@@ -1,0 +1,142 @@
+import type { CustomMetricKind } from '../../streams/inference/custom-metrics.ts';
+import type { ErrorCode } from '../../streams/inference/error.ts';
+import type { InstanceKind, ModelConfigDocument } from '../../streams/inference/model-spec.ts';
+import type { ModelPorts } from './model-ports.ts';
+import type { PackedTensor } from './packed-tensors.ts';
+import type { WireParameter } from './wire-parameters.ts';
+
+/** The data with which a worker that runs a model starts. */
+export interface WorkerStart {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly config: ModelConfigDocument;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly instance: { readonly name: string; readonly kind: InstanceKind; readonly device: number };
+  readonly modelDirectory: string;
+  readonly versionDirectory: string;
+  readonly modelFile: string;
+  readonly ports: ModelPorts;
+  /** Executions that may be under way at once. */
+  readonly concurrency: number;
+  /** What must be taken from `process.hrtime` in milliseconds for the main thread's `performance.now()`. */
+  readonly clockOffsetMs: number;
+  /** Counts of lines of the log: see `LogLines`. */
+  readonly logMarks: SharedArrayBuffer;
+}
+
+/** The data with which a worker that completes a config starts. */
+export interface CompleteStart extends Pick<WorkerStart, 'modelDirectory' | 'versionDirectory' | 'modelFile' | 'logMarks'> {
+  readonly config: ModelConfigDocument;
+}
+
+export type CompleteAnswer = { readonly kind: 'completed'; readonly config: ModelConfigDocument } | NotLoaded | LogLine;
+
+/** A number is `slotMessage` of a slot. */
+export type ToWorker =
+  | number
+  /** Memories of a slot: of a new one both, and later inputs that have been made anew. */
+  | { readonly kind: 'slot'; readonly slot: number; readonly state: SharedArrayBuffer | undefined; readonly inputs: SharedArrayBuffer }
+  /** The caller of request `of` has gone; −1 for those of all. The marks in shared memory say it already. */
+  | { readonly kind: 'cancelled'; readonly slot: number; readonly of: number }
+  | CallAnswered
+  /** No other answer comes; only now may the call's number be used again. */
+  | { readonly kind: 'call-ended'; readonly call: number; readonly error: WireError | undefined }
+  | { readonly kind: 'reply'; readonly question: number; readonly value: boolean | number; readonly error: WireError | undefined }
+  | { readonly kind: 'unload' };
+
+/** A number is `answerMessage` of a slot. */
+export type FromWorker =
+  | number
+  | { readonly kind: 'ready' }
+  | NotLoaded
+  /** A memory of a slot has been made anew: one of `areas`, or one beyond them. With that of outputs those beyond are gone. */
+  | { readonly kind: 'outputs'; readonly slot: number; readonly area: number; readonly memory: SharedArrayBuffer }
+  /** A batch has failed as a whole. `detail` is for the log. */
+  | { readonly kind: 'failed'; readonly slot: number; readonly error: WireError; readonly detail: string }
+  | LogLine
+  | CallMade
+  | { readonly kind: 'call-cancelled'; readonly call: number }
+  /** So many answers of a call have been read. */
+  | { readonly kind: 'call-read'; readonly call: number; readonly count: number }
+  | { readonly kind: 'ask-ready'; readonly question: number; readonly model: string; readonly version: string }
+  | MetricMade
+  | { readonly kind: 'ask-metric'; readonly question: number; readonly metric: number }
+  | { readonly kind: 'metric-updates'; readonly updates: readonly MetricUpdate[] }
+  /** Nothing runs any more, and `unload` has ended. */
+  | { readonly kind: 'unloaded' };
+
+export interface NotLoaded {
+  readonly kind: 'not-loaded';
+  readonly error: WireError;
+}
+
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+export interface LogLine {
+  readonly kind: 'log';
+  readonly severity: 'error' | 'warning' | 'info' | number;
+  readonly text: string;
+}
+
+export interface CallMade {
+  readonly kind: 'call';
+  readonly call: number;
+  readonly slot: number;
+  /** The request that it is made for; −1 for the whole batch. */
+  readonly of: number;
+  /** Whether more than one answer is wanted. */
+  readonly answers: 'one' | 'many';
+  readonly model: string;
+  readonly version: string;
+  readonly id: string | undefined;
+  readonly inputs: readonly PackedTensor[];
+  readonly memory: ArrayBuffer;
+  readonly outputs: readonly string[];
+  readonly parameters: readonly WireParameter[];
+  readonly sequenceId: bigint | string;
+  readonly sequenceStart: boolean;
+  readonly sequenceEnd: boolean;
+  readonly priority: bigint;
+  readonly timeoutMicroseconds: bigint;
+}
+
+export interface CallAnswered {
+  readonly kind: 'call-answered';
+  readonly call: number;
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  readonly parameters: readonly WireParameter[];
+  readonly outputs: readonly PackedTensor[];
+  readonly memory: ArrayBuffer;
+  readonly isLast: boolean;
+  readonly error: WireError | undefined;
+}
+
+export interface MetricMade {
+  readonly kind: 'make-metric';
+  readonly question: number;
+  readonly name: string;
+  readonly description: string;
+  readonly metric: CustomMetricKind;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly buckets: readonly number[] | undefined;
+}
+
+export type MetricUpdate = readonly [metric: number, what: 'increment' | 'set' | 'observe', value: number];
+
+/** What a number to the worker says: a batch lies in the slot, or all that was emitted of one has been read. */
+export const slotMessages = { begin: 0, read: 1 } as const;
+
+export const slotMessage = (slot: number, kind: number): number => slot * 2 + kind;
+
+/** What a number from the worker says: the batch is over, one of many answers lies at `position`, or the instance can take another batch. */
+export const answerMessages = { done: 0, answer: 1, released: 2 } as const;
+
+/** Slots that the numbers have room for. */
+export const highestSlots = 256;
+
+export const answerMessage = (slot: number, kind: number, position = 0): number => (position * highestSlots + slot) * 4 + kind;

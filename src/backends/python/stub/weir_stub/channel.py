@@ -1,0 +1,221 @@
+"""The way to the server and back."""
+
+import json
+import os
+import threading
+from collections import deque
+from queue import SimpleQueue
+
+from . import frames
+from .memory import Ours, Theirs
+
+_SIZE = frames.SIZE
+_unpack = frames.FRAME.unpack_from
+_READ = 1 << 16
+# Messages that may wait for the server to read; who sends more waits with them.
+_LARGEST_WAIT = 1000
+
+
+class Channel:
+    """
+    Any thread may send. Messages are read by the main thread between two batches; by a thread of its own from the moment that another thread waits
+    for an answer; or by the main thread while a model's code on it waits for one.
+    """
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.theirs = Theirs()
+        self.freed = self.theirs.freed
+        self.ours = None
+        self.inbox = SimpleQueue()
+        self.handlers = {}
+        self._rest = b""
+        self._out = deque()
+        self._write_lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._has_reader = False
+        self._start_lock = threading.Lock()
+        self._replies = {}
+        self._last_ask = 0
+
+    def use_memory(self, prefix, first, growth):
+        self.ours = Ours(prefix, first, growth, self._announce)
+
+    # Sending
+
+    def send(self, data):
+        self._out.append(data)
+        self._flush()
+        if len(self._out) > _LARGEST_WAIT:
+            with self._write_lock:
+                pass
+
+    def flush_freed(self):
+        """Tells of blocks that are no longer read, when there is no other message to tell it with."""
+        freed = self.freed
+        while freed:
+            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, freed.popleft(), 0, 0))
+        self._flush()
+
+    def pop_freed(self):
+        """A block to name in a message that is sent next, after telling of all others; 0 for none."""
+        freed = self.freed
+        if not freed:
+            return 0
+        while len(freed) > 1:
+            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, freed.popleft(), 0, 0))
+        try:
+            return freed.popleft()
+        except IndexError:
+            return 0
+
+    def _flush(self):
+        # Whoever finds another one writing leaves the message to them, so that no thread waits: it may be in the middle of a collection of garbage.
+        out = self._out
+        while out:
+            if not self._write_lock.acquire(False):
+                return
+            try:
+                while out:
+                    data = out.popleft()
+                    if out:
+                        parts = [data]
+                        while out and len(parts) < 256:
+                            parts.append(out.popleft())
+                        data = b"".join(parts)
+                    self._write(data)
+            finally:
+                self._write_lock.release()
+
+    def _write(self, data):
+        written = os.write(self.fd, data)
+        while written < len(data):
+            data = data[written:]
+            written = os.write(self.fd, data)
+
+    def _announce(self, segment, name, size):
+        if name is None:
+            self.send(frames.pack(frames.DROP, 0, segment, 0, 0, 0, 0, 0))
+        else:
+            payload = name.encode()
+            self.send(frames.pack(frames.SEGMENT, frames.INLINE, segment, 0, 0, 0, size, len(payload)) + payload)
+
+    # Reading
+
+    def next_job(self):
+        """The next batch or order for the main thread."""
+        inbox = self.inbox
+        while True:
+            if self._has_reader or not inbox.empty():
+                return inbox.get()
+            # Only a reader of its own can have it, and then it has it for good.
+            if self._read_lock.acquire(False):
+                try:
+                    self._read()
+                finally:
+                    self._read_lock.release()
+
+    def _read(self):
+        data = os.read(self.fd, _READ)
+        if not data:
+            # The server has gone, and nobody is left to answer.
+            os._exit(0)
+        if self._rest:
+            data = self._rest + data
+        at = 0
+        end = len(data)
+        while end - at >= _SIZE:
+            frame = _unpack(data, at)
+            kind, flags, _, _, _, freed, _, length = frame
+            next_at = at + _SIZE
+            payload = None
+            if flags & frames.INLINE:
+                next_at += length
+                if next_at > end:
+                    break
+                payload = data[at + _SIZE : next_at]
+            at = next_at
+            if freed:
+                self.ours.give(freed)
+            if kind == frames.BATCH:
+                self.inbox.put(frame)
+            else:
+                self._take(kind, frame, payload)
+        self._rest = data[at:]
+
+    def _take(self, kind, frame, payload):
+        _, flags, segment, ident, _, _, offset, _ = frame
+        if kind == frames.FREE:
+            return
+        if kind == frames.SEGMENT:
+            self.theirs.map(segment, payload.decode(), offset)
+        elif kind == frames.DROP:
+            self.theirs.drop(segment)
+        elif kind == frames.REPLY:
+            waiter = self._replies.pop(ident, None)
+            if waiter is not None:
+                waiter.done(json.loads(payload))
+        elif kind in self.handlers:
+            self.handlers[kind](frame, payload)
+        else:
+            self.inbox.put((kind, flags & ~frames.INLINE, payload, ident))
+
+    def need_reader(self):
+        """From now on a thread of its own reads."""
+        with self._start_lock:
+            if self._has_reader:
+                return
+            self._has_reader = True
+            threading.Thread(target=self._read_on, name="weir-reader", daemon=True).start()
+
+    def _read_on(self):
+        # The main thread may still be reading: it has the lock until it has something to do.
+        with self._read_lock:
+            while True:
+                self._read()
+
+    def wait(self, waiter):
+        """Waits, on any thread, until `waiter.is_done`; messages that come meanwhile are taken."""
+        if threading.current_thread() is threading.main_thread() and not self._has_reader:
+            while not waiter.is_done and self._read_lock.acquire(False):
+                try:
+                    self._read()
+                finally:
+                    self._read_lock.release()
+        else:
+            self.need_reader()
+        waiter.join()
+
+    # Questions that the server answers
+
+    def ask(self, **question):
+        """A small question to the server. Raises TritonModelException with its error."""
+        waiter = Waiter()
+        with self._start_lock:
+            self._last_ask += 1
+            ident = self._last_ask
+        self._replies[ident] = waiter
+        self.send(frames.inline(frames.ASK, json.dumps(question).encode(), ident=ident))
+        self.wait(waiter)
+        return waiter.value
+
+
+class Waiter:
+    """One value that some thread waits for."""
+
+    __slots__ = ("is_done", "value", "_lock")
+
+    def __init__(self):
+        self.is_done = False
+        self.value = None
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def done(self, value):
+        self.value = value
+        self.is_done = True
+        self._lock.release()
+
+    def join(self):
+        self._lock.acquire()
+        self._lock.release()
