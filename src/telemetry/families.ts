@@ -10,8 +10,12 @@ export interface Sample {
 
 export interface Distribution {
   readonly labels: Labels;
-  /** How often each value has been seen. */
+  /** How often each value has been seen, or, with `sum`, how many values were up to it and above the bound before. */
   readonly counts: ReadonlyMap<number, number>;
+  /** Of all values, where `counts` does not tell. */
+  readonly sum?: number;
+  /** Its own upper bounds, where they are not the family's. */
+  readonly buckets?: readonly number[];
 }
 
 interface SampleFamily {
@@ -64,8 +68,8 @@ class CountedHistogram extends Histogram {
     return this.get();
   }
 
-  #values({ labels, counts }: Distribution): HistogramDocument['values'] {
-    const { name, buckets } = this.#family;
+  #values({ labels, counts, sum: known, buckets = this.#family.buckets }: Distribution): HistogramDocument['values'] {
+    const { name } = this.#family;
     let total = 0;
     let sum = 0;
     for (const [value, count] of counts) {
@@ -80,7 +84,7 @@ class CountedHistogram extends Histogram {
     return [
       ...buckets.map((le) => ({ labels: { ...labels, le }, value: upTo(le), metricName: `${name}_bucket` })),
       { labels: { ...labels, le: '+Inf' }, value: total, metricName: `${name}_bucket` },
-      { labels, value: sum, metricName: `${name}_sum` },
+      { labels, value: known ?? sum, metricName: `${name}_sum` },
       { labels, value: total, metricName: `${name}_count` },
     ];
   }
@@ -92,7 +96,7 @@ const register = (registry: Registry, family: Family): void => {
     return;
   }
   const { name, help, samples } = family;
-  const labelNames = Object.keys(samples[0]?.labels ?? {});
+  const labelNames = [...new Set(samples.flatMap(({ labels }) => Object.keys(labels)))];
   if (family.kind === 'counter') {
     const counter = new Counter({ name, help, labelNames, registers: [registry] });
     for (const { labels, value } of samples) counter.inc(labels, value);

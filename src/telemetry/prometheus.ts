@@ -16,6 +16,8 @@ export interface MetricsConfig {
   /** Seconds that loading took; undefined for a version that is not ready. */
   readonly loadSeconds: (model: string, version: string) => number | undefined;
   readonly frontEnds: () => FrontEndMetrics;
+  /** What the code of models has made. */
+  readonly models?: { families(): readonly Family[] };
   /** The server's cache, if it has one. */
   readonly cache?: CacheMetrics | undefined;
   /** `--allow-cpu-metrics`. */
@@ -201,6 +203,7 @@ export const createMetrics = (config: MetricsConfig): Metrics => {
         batchSizes(rows),
         instances(rows),
         ...frontEndFamilies(config.frontEnds()),
+        ...(config.models?.families() ?? []),
       ]);
     },
   };
