@@ -84,8 +84,8 @@ export interface Holder {
   idleStep: 'none' | 'due' | 'done';
   /** Sequences that were there when it came. */
   readonly before: readonly Holder[];
-  /** Ends of sequences that may still be in its slot; it leaves with them. */
-  readonly behind: Asked[];
+  /** Whether ends of other sequences may still be in its slot: then it leaves with them. */
+  readonly behind: (() => boolean)[];
   states: States;
   /** The CORRID that its first step was told: for one without an id the server chooses it. */
   told: bigint | string | undefined;

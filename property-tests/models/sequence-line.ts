@@ -1,5 +1,4 @@
 import type { Asked, Holder, SequenceSetting } from './sequence-asked.ts';
-import { isOnItsWay } from './sequence-asked.ts';
 import { initialStates } from './sequence-states.ts';
 
 /** Whether a sequence surely holds a slot, or a place in the backlog; between its end and the model's word of it it may. */
@@ -135,7 +134,7 @@ export class Line {
   /** It leaves its slot, or the backlog, when nothing of it waits or runs and nothing can come. */
   tidy(holder: Holder): void {
     if (!holder.isClosed || holder.waiting.length > 0 || holder.flight !== undefined || holder.idleStep === 'due') return;
-    if (!holder.behind.some((asked) => isOnItsWay(asked))) this.leave(holder);
+    if (!holder.behind.some((isThere) => isThere())) this.leave(holder);
   }
 
   /** A request of it has come, unless it was idle before. */

@@ -71,7 +71,7 @@ export const judgeAnswer = ({ faults, setting }: SequenceWorld, asked: Asked, { 
 };
 
 export const judgeEnd = (world: SequenceWorld, asked: Asked, end: End): void => {
-  const { n, state } = asked;
+  const { n, state, holder } = asked;
   const { faults } = world;
   if (end === 'unknown') faults.push(`${n} ended with: ${asked.message}`);
   if ((end === 'refused' || end === 'full') && world.asking !== asked) faults.push(`${n} was ${end} late`);
@@ -79,6 +79,8 @@ export const judgeEnd = (world: SequenceWorld, asked: Asked, end: End): void => 
   if (end === 'failed' && state !== 'running' && !asked.isDoomed) faults.push(`${n} failed though it was ${state}`);
   if (end === 'dropped' && !asked.isDoomed) faults.push(`${n} was dropped, and none before it was cancelled`);
   if (end === 'stopped' && !world.isStopped && !world.isDraining) faults.push(`${n} was stopped`);
+  // It was at the instance that has died.
+  if (end === 'failed' && state === 'waiting' && holder?.waiting.includes(asked)) world.line.end(holder, holder.waiting[0], 'lost');
   if (end === 'expired' && !asked.isDoomed) checkExpired(world, asked);
   asked.state = end;
   asked.ends++;

@@ -81,9 +81,14 @@ export class SequenceWorld {
     return this.instances.flatMap(({ flights }) => flights.filter(({ isOver }) => !isOver));
   }
 
-  /** Ends of sequences that wait at the front, or run. */
-  get ending(): readonly Asked[] {
-    return [...this.asked, ...this.idleSteps].filter((asked) => asked.isEnd && isOnItsWay(asked));
+  /** Last steps of sequences that wait at the front, or run: whether each still does. */
+  get ending(): readonly (() => boolean)[] {
+    const last = [...this.asked, ...this.idleSteps].filter((asked) => asked.isEnd && isOnItsWay(asked));
+    const idle = this.line.holders.filter(({ idleStep }) => idleStep === 'due');
+    return [
+      ...last.map((asked) => () => isOnItsWay(asked)),
+      ...idle.map((holder) => () => holder.idleStep === 'due' || holder.flight !== undefined),
+    ];
   }
 
   get slots(): number {

@@ -74,7 +74,13 @@ export const planEnsemble = (graph: EnsembleGraph, outputs: ReadonlySet<string> 
   const branches = branchSizes.map((size, branch): BranchPlan => {
     const joints: (StepPlan | undefined)[] = steps.filter(({ step }) => step.branch === branch);
     if (branch === answerBranch) joints.push(undefined);
-    return { joints, join: joinPlan(size, joints.map((plan) => (plan?.inputs ?? answer).map(({ slot }) => slot))) };
+    return {
+      joints,
+      join: joinPlan(
+        size,
+        joints.map((plan) => (plan?.inputs ?? answer).map(({ slot }) => slot)),
+      ),
+    };
   });
   return { outputs: answer, steps, branches, answerBranch, inputs: graph.inputs.map(withSlot) };
 };

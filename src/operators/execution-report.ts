@@ -3,6 +3,7 @@ import { epochMs } from '../streams/flow/clock.ts';
 import type { BatchTimes } from '../streams/inference/backend.ts';
 import type { EventSink } from '../streams/inference/events.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { ComputeTimes } from '../streams/inference/request.ts';
 import type { Call } from './call.ts';
 
 export interface ReportConfig {
@@ -36,6 +37,17 @@ export class ExecutionReport {
     this.#succeeded++;
     this.#succeededRows += call.rows;
     this.#queueMs += this.startMs - call.queuedSinceMs;
+    if (call.request.spent !== undefined) this.#charge(call.request.spent);
+  }
+
+  /** The whole of the batch so far, to each of its requests that wants to know. */
+  #charge(spent: ComputeTimes): void {
+    const nowMs = this.#config.scheduler.now();
+    const { inputEndMs } = this;
+    const outputStartMs = this.times.outputStartMs || nowMs;
+    spent.inputMs += Math.max(0, inputEndMs - this.startMs);
+    spent.inferMs += Math.max(0, outputStartMs - inputEndMs);
+    spent.outputMs += Math.max(0, nowMs - outputStartMs);
   }
 
   /** It has ended: nothing is told of one without success. */

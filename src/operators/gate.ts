@@ -9,6 +9,7 @@ import type { InferResponse } from '../streams/inference/response.ts';
 import { batchKey } from './batch-key.ts';
 import type { Cancellable } from './call.ts';
 import { Call } from './call.ts';
+import { Door } from './door.ts';
 import { stoppingError } from './stopping-error.ts';
 
 export interface GateConfig {
@@ -18,13 +19,11 @@ export interface GateConfig {
 
 /** Where requests enter a model's graph: each subscription of an answer becomes one call in `calls$`, and its cancellation one in `withdrawn$`. */
 export class Gate implements Cancellable {
+  readonly door = new Door();
   readonly #calls = new Subject<Call>();
   readonly #withdrawn = new Subject<Place<Call>>();
   readonly #config: GateConfig;
   readonly #shapeKey: (request: InferRequest) => string;
-  readonly #onDrained: (() => void)[] = [];
-  #isClosed = false;
-  #inside = 0;
 
   constructor(config: GateConfig) {
     this.#config = config;
@@ -42,50 +41,26 @@ export class Gate implements Cancellable {
 
   readonly infer: Infer = (request) =>
     new Observable<InferResponse>((caller) => {
-      if (this.#isClosed) {
+      // Who holds the model may ask it to the end, but no longer.
+      if (!this.door.isOpenTo(request) || !this.#calls.observed) {
         caller.error(stoppingError(request));
         return undefined;
       }
-      this.#inside++;
+      this.door.enter();
       const call = this.#begin(request, caller);
       return () => {
         call.cancel();
-        this.#leave();
+        this.door.leave();
       };
     });
 
   /** The same with a layer between the door and the queue, such as a cache: from the door on a request counts as inside. */
   behind(layer: Layer): Infer {
-    const inner = layer((request) => new Observable((caller) => this.#enter(request, caller)));
-    return (request) =>
-      new Observable<InferResponse>((caller) => {
-        if (this.#isClosed) {
-          caller.error(stoppingError(request));
-          return undefined;
-        }
-        this.#inside++;
-        const asking = inner(request).subscribe(caller);
-        return () => {
-          asking.unsubscribe();
-          this.#leave();
-        };
-      });
+    return this.door.around(layer((request) => new Observable((caller) => this.#enter(request, caller))));
   }
 
   cancel(call: Call): void {
     if (call.place !== undefined) this.#withdrawn.next(call.place);
-  }
-
-  /** From here on requests get UNAVAILABLE. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  /** Closes, and resolves when every call has ended. */
-  drain(): Promise<void> {
-    this.close();
-    if (this.#inside === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
   /** Of a request that the door has let in; the graph may have ended meanwhile. */
@@ -109,12 +84,6 @@ export class Gate implements Cancellable {
     });
     this.#calls.next(call);
     return call;
-  }
-
-  #leave(): void {
-    this.#inside--;
-    if (this.#inside > 0) return;
-    for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 
   /** Requests are checked: their inputs agree on the batch dimension. A request for no rows still takes the place of one. */

@@ -1,12 +1,19 @@
 import type { BufferCounters } from '../streams/flow/buffer-when-free.ts';
 import type { OrderCounters } from '../streams/flow/in-order.ts';
 import type { ShareCounters } from '../streams/flow/share-permits.ts';
-import type { InstanceCounters, ModelGraph, QueueGauge, WarmUpCounters } from '../streams/inference/model-graph.ts';
+import type {
+  GraphEdge,
+  InstanceCounters,
+  ModelGraph,
+  QueueGauge,
+  StageCounters,
+  WarmUpCounters,
+} from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import { heldAnswersLimit, preservesOrdering } from './preserve-ordering.ts';
 import { queueLimit } from './queue-policy.ts';
 import type { CacheStageCounters } from './response-cache.ts';
-import type { RunCounters } from './run-batch.ts';
+import { type RunCounters, releasedLimit } from './run-batch.ts';
 
 export interface GraphOfConfig {
   readonly spec: ModelSpec;
@@ -23,33 +30,42 @@ export interface GraphOfConfig {
   readonly active: number;
 }
 
-const queuesOf = ({ spec, ordering, rateLimiter, active }: GraphOfConfig): readonly QueueGauge[] => {
+const queuesOf = ({ spec, running, ordering, rateLimiter, active }: GraphOfConfig): readonly QueueGauge[] => {
   const queues: QueueGauge[] = [];
   if (preservesOrdering(spec)) queues.push({ name: 'order', queued: ordering.held, limit: heldAnswersLimit });
+  if (spec.decoupled) queues.push({ name: 'released', queued: running.released, limit: releasedLimit });
   if (rateLimiter !== undefined) queues.push({ name: 'rate-limiter', queued: rateLimiter.waiting, limit: active });
   return queues;
+};
+
+/** One stage behind the other. */
+const edgesOf = (stages: readonly StageCounters[]): readonly GraphEdge[] => {
+  const names = ['request', ...stages.map(({ name }) => name), 'response'];
+  return names.slice(1).map((to, index) => ({ from: names[index] ?? '', to }));
 };
 
 /** What a model's parts have counted, as data. */
 export const graphOf = (config: GraphOfConfig): ModelGraph => {
   const { spec, cache, queue, running, warmUps, instances } = config;
   const queues = queuesOf(config);
+  const stages: readonly StageCounters[] = [
+    ...(cache === undefined ? [] : [{ name: 'cache', ...cache, limit: queueLimit(spec) }]),
+    {
+      name: 'queue',
+      in: queue.in,
+      out: queue.out,
+      failed: queue.rejected + queue.withdrawn + queue.forgotten,
+      queued: queue.queued,
+      running: 0,
+      limit: queueLimit(spec),
+    },
+    { name: 'run', in: running.in, out: running.out, failed: running.failed, queued: 0, running: running.running, limit: 0 },
+  ];
   return {
     model: spec.name,
     version: spec.version,
-    stages: [
-      ...(cache === undefined ? [] : [{ name: 'cache', ...cache, limit: queueLimit(spec) }]),
-      {
-        name: 'queue',
-        in: queue.in,
-        out: queue.out,
-        failed: queue.rejected + queue.withdrawn + queue.forgotten,
-        queued: queue.queued,
-        running: 0,
-        limit: queueLimit(spec),
-      },
-      { name: 'run', in: running.in, out: running.out, failed: running.failed, queued: 0, running: running.running, limit: 0 },
-    ],
+    stages,
+    edges: edgesOf(stages),
     ...(queues.length > 0 ? { queues } : {}),
     ...(spec.warmups.length > 0 ? { warmUp: { ...warmUps } } : {}),
     instances,

@@ -25,6 +25,7 @@ const isLike = (former: Tensors, pattern: Tensors): boolean => {
  */
 export class PaddingRow implements Step {
   readonly isIterative = false;
+  readonly mayEndEarly = true;
   readonly #spec: SlotSpec;
   readonly #addControls: ReturnType<typeof controlInputs>;
   readonly #initial: Tensors;

@@ -55,7 +55,7 @@ export interface ResponseCacheConfig {
  * waits when      an equal request runs, or the cache has to fetch: as many as may wait in the model's queue
  * errors when     too many wait (UNAVAILABLE, REJECTED), or as the model does: see `SharedRun`
  * on unsubscribe  leaves; the last one that goes cancels the run
- * Whole answers are kept, those of decoupled models too, and never a failure. Inputs over `largestKeyBytes` pass as if there was no cache.
+ * Whole answers are kept, those of decoupled models too, and never a failure, nor a stream with an error in it. Inputs over `largestKeyBytes` pass as if there was no cache.
  */
 export const responseCache =
   (config: ResponseCacheConfig): Layer =>

@@ -7,23 +7,31 @@ import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
+import { isBareEnd } from './bare-end.ts';
+import { BatchHold, type BatchHoldConfig, type BatchHoldOwner } from './batch-hold.ts';
 import type { Call, Cancellable } from './call.ts';
 import { ExecutionReport, type ReportConfig } from './execution-report.ts';
 import { type BatchedSpec, type FormedBatch, formBatch } from './form-batch.ts';
+import { ReleasedBatches } from './released-batches.ts';
 import { ResponseReport } from './response-report.ts';
 import { backendError, instanceGoneError, rescheduleError, singleResponseError, unknownRequestError } from './run-errors.ts';
 
-/** Calls, except `batches`; `in = out + failed + running` at every moment. */
+/** Calls, except where it says batches; `in = out + failed + running` at every moment. */
 export interface RunCounters {
   in: number;
   out: number;
   failed: number;
   running: number;
-  /** Running now. */
+  /** Batches that have an instance now. */
   batches: number;
+  /** Batches that go on though their instance may take another one. */
+  released: number;
 }
 
-export const noRunCounters = (): RunCounters => ({ in: 0, out: 0, failed: 0, running: 0, batches: 0 });
+export const noRunCounters = (): RunCounters => ({ in: 0, out: 0, failed: 0, running: 0, batches: 0, released: 0 });
+
+/** Batches of one model that may go on without their instances. */
+export const releasedLimit = 4096;
 
 export interface RunBatchConfig extends ReportConfig {
   readonly spec: Pick<ModelSpec, 'name' | 'version' | 'decoupled'> & BatchedSpec;
@@ -33,21 +41,21 @@ export interface RunBatchConfig extends ReportConfig {
 
 const noTensors: Tensors = new Map();
 
-type BatchPlan = RunBatchConfig & { readonly form: ReturnType<typeof formBatch> };
+type BatchPlan = RunBatchConfig & BatchHoldConfig & { readonly form: ReturnType<typeof formBatch> };
 
-class BatchRun implements Observer<Part>, Cancellable {
+class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
   readonly #config: BatchPlan;
   readonly #granted: Granted<Call, Instance>;
   readonly #ended: Subscriber<never>;
+  readonly #hold: BatchHold;
   readonly #report: ExecutionReport;
   /** Of a decoupled model. */
   readonly #responses: ResponseReport | undefined;
   /** Answers so far to each call. */
   readonly #answers: number[] = [];
   #open = 0;
-  /** A request of a sequence is among them: the next one needs what this batch leaves behind. */
-  #mustFinish = false;
   #isOver = false;
+  #batch: Batch | undefined;
   #running: Subscription | undefined;
   #cut: FormedBatch['cut'];
 
@@ -55,6 +63,7 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#config = config;
     this.#granted = granted;
     this.#ended = ended;
+    this.#hold = new BatchHold(config, granted, this);
     this.#report = new ExecutionReport(config);
     this.#responses = config.spec.decoupled ? new ResponseReport(config, granted.items, this.#report) : undefined;
     // Rows that only fill a batch up belong to nobody: their calls have ended before.
@@ -66,11 +75,11 @@ class BatchRun implements Observer<Part>, Cancellable {
     const { counters } = this.#config;
     counters.in += this.#open;
     counters.running += this.#open;
-    counters.batches++;
     lease.onEnded = (error) => this.#lose(error);
     let parts$: Observable<Part>;
     try {
-      parts$ = lease.resource.run(this.#batch());
+      this.#batch = this.#form();
+      parts$ = lease.resource.run(this.#batch);
     } catch (error) {
       this.error(error);
       return;
@@ -81,30 +90,30 @@ class BatchRun implements Observer<Part>, Cancellable {
   }
 
   next(part: Part): void {
-    const call = this.#granted.items[part.of];
+    const { of } = part;
+    const { spec } = this.#config;
+    const call = this.#granted.items[of];
     if (call === undefined) {
-      this.error(unknownRequestError(this.#config.spec, part.of, this.#granted.items.length));
+      this.error(unknownRequestError(spec, of, this.#granted.items.length));
       return;
     }
-    const answers = (this.#answers[part.of] ?? 0) + 1;
-    this.#answers[part.of] = answers;
-    if (answers > 1 && !this.#config.spec.decoupled) {
-      this.#refuseAnother(call, answers);
+    const answers = (this.#answers[of] ?? 0) + 1;
+    if (answers > 1 && !spec.decoupled) {
+      if (isBareEnd(part)) this.#finish(call);
+      else this.#refuseAnother(call, part, answers);
       return;
     }
+    this.#answers[of] = answers;
     const cut = this.#cut === undefined ? part : this.#cut(part);
     const shown = call.step === undefined ? cut : call.step.take(cut);
     if (!this.#has(call)) return;
-    if (shown.error !== undefined) {
-      this.#fail(call, backendError(shown.error));
-      return;
+    if (shown.error !== undefined) this.#takeError(call, part, backendError(shown.error));
+    else if (shown.isRescheduled) this.#reschedule(call, shown);
+    else if (spec.decoupled && isBareEnd(shown)) this.#finish(call);
+    else {
+      if (part.isLast) this.#succeed(call);
+      this.#give(call, this.#response(call, shown));
     }
-    if (shown.isRescheduled) {
-      this.#reschedule(call, shown);
-      return;
-    }
-    if (part.isLast) this.#succeed(call);
-    this.#give(call, this.#response(call, shown));
   }
 
   /** Fails every call that has had no last answer. */
@@ -119,22 +128,21 @@ class BatchRun implements Observer<Part>, Cancellable {
       const call = items[of];
       if (call === undefined || !this.#has(call)) continue;
       const answers = this.#answers[of] ?? 0;
-      if (this.#config.spec.decoupled || answers === 1) {
-        this.#succeed(call);
-        this.#responses?.end(call, 'empty');
-        call.complete();
-      } else {
-        this.#fail(call, singleResponseError(this.#config.spec, answers));
-      }
+      if (this.#config.spec.decoupled || answers === 1) this.#finish(call);
+      else this.#fail(call, singleResponseError(this.#config.spec, answers));
     }
     this.#ended.complete();
   }
 
-  /** A caller has gone. When nobody is left the instance is told. */
+  /** A caller has gone. */
   cancel(call: Call): void {
     this.#leave('failed');
     this.#responses?.end(call, 'cancel');
-    if (this.#open === 0 && !this.#mustFinish) this.#ended.complete();
+    this.#stop(call);
+  }
+
+  onReleased(): void {
+    this.#endIfLeft();
   }
 
   /** However it ended. */
@@ -142,27 +150,43 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#isOver = true;
     this.#running?.unsubscribe();
     if (this.#open > 0) this.#failAll(instanceGoneError(this.#config.spec, undefined));
-    this.#config.counters.batches--;
     this.#report.send();
-    for (const call of this.#granted.items) call.step?.released();
-    this.#granted.lease.release();
+    this.#hold.end();
   }
 
-  #batch(): Batch {
+  #form(): Batch {
     const { items } = this.#granted;
     const requests = [];
     const rows = [];
     for (const call of items) {
       call.holder = this;
-      if (call.step !== undefined) this.#mustFinish = true;
       requests.push(call.step === undefined ? call.request : call.step.request());
       rows.push(call.rows);
       this.#report.rows += call.rows;
     }
-    const plain = { requests, rows, totalRows: this.#report.rows, wholeInputs: noTensors, times: this.#report.times };
+    const plain: Batch = {
+      requests,
+      rows,
+      totalRows: this.#report.rows,
+      wholeInputs: noTensors,
+      times: this.#report.times,
+      onCancelled: undefined,
+      releaseInstance: () => this.#hold.askToRelease(),
+    };
     const formed = this.#config.form?.(plain);
     this.#cut = formed?.cut;
     return formed?.batch ?? plain;
+  }
+
+  /** Nobody waits for this call's answers any more. When that is true of all of them the instance hears it by the end of the run. */
+  #stop(call: Call): void {
+    if (!this.#endIfLeft()) this.#batch?.onCancelled?.(this.#granted.items.indexOf(call));
+  }
+
+  #endIfLeft(): boolean {
+    const isLeft = this.#open === 0 && !this.#hold.mustFinish;
+    if (isLeft) this.#ended.complete();
+    return isLeft;
   }
 
   #response(call: Call, part: Part): InferResponse {
@@ -194,6 +218,14 @@ class BatchRun implements Observer<Part>, Cancellable {
     this.#report.succeeded(call);
   }
 
+  /** It has had its answers, and the last of them did not say so. */
+  #finish(call: Call): void {
+    if (!this.#has(call)) return;
+    this.#succeed(call);
+    this.#responses?.end(call, 'empty');
+    call.complete();
+  }
+
   /** Whether it still waits for this batch: neither ended nor gone on to its next step. */
   #has(call: Call): boolean {
     return call.isOpen && call.holder === this;
@@ -220,10 +252,23 @@ class BatchRun implements Observer<Part>, Cancellable {
     call.step.reschedule();
   }
 
-  #refuseAnother(call: Call, answers: number): void {
+  /** One that the model gives while others may follow goes in its place; any other is the end of its call. */
+  #takeError(call: Call, part: Part, error: InferError): void {
+    const isItsOwn = part.error !== undefined;
+    if (isItsOwn && !part.isLast && this.#config.spec.decoupled) {
+      this.#give(call, { ...this.#response(call, part), outputs: noTensors, error });
+      return;
+    }
+    this.#fail(call, error);
+    if (!part.isLast) this.#stop(call);
+  }
+
+  #refuseAnother(call: Call, { isLast }: Part, answers: number): void {
     const error = singleResponseError(this.#config.spec, answers);
-    if (this.#has(call)) this.#fail(call, error);
-    else this.#config.log.error(error.message);
+    if (this.#has(call)) {
+      this.#fail(call, error);
+      if (!isLast) this.#stop(call);
+    } else this.#config.log.error(error.message);
   }
 
   /** The instance has ended under the batch; it may be too far gone to say so itself. */
@@ -244,7 +289,7 @@ class BatchRun implements Observer<Part>, Cancellable {
  * Whichever way it ends, the instance's run is unsubscribed, one event reports it if any call succeeded, and the lease is released.
  */
 export const runBatch = (config: RunBatchConfig): ((granted: Granted<Call, Instance>) => Observable<never>) => {
-  const plan: BatchPlan = { ...config, form: formBatch(config.spec) };
+  const plan: BatchPlan = { ...config, form: formBatch(config.spec), releases: new ReleasedBatches(releasedLimit) };
   return (granted) =>
     new Observable((subscriber) => {
       const run = new BatchRun(plan, granted, subscriber);

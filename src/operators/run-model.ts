@@ -53,8 +53,11 @@ export interface RunningModel {
   graph(): ModelGraph;
   /** Whether all instances are alive. */
   isReady(): boolean;
-  /** From now on requests get UNAVAILABLE; resolves when nothing waits or runs. */
+  /** From now on requests get UNAVAILABLE; resolves when nothing waits or runs, and nobody holds it. */
   drain(): Promise<void>;
+  /** Keeps it, for requests of a model that has begun something: until `release` it takes those while it drains. */
+  hold(): void;
+  release(): void;
 }
 
 const longestPauseMs = 30_000;
@@ -93,8 +96,10 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
         isDraining = true;
         // Sequences go on until their clients end them or they are idle.
         if (spec.sequenceBatching !== undefined) await openSequences.whenNone();
-        await gate.drain();
+        await gate.door.drain();
       },
+      hold: () => gate.door.hold(),
+      release: () => gate.door.release(),
       graph: () =>
         graphOf({
           spec,
@@ -183,7 +188,7 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
     });
     const onError = (error: unknown): void => subscriber.error(toInferError(error));
 
-    subscriber.add(() => gate.close());
+    subscriber.add(() => gate.door.close());
     // Before the leases come back: nothing is granted to a model that ends.
     subscriber.add(() => registration?.close());
     subscriber.add(passive$.subscribe({ error: onError }));

@@ -89,6 +89,10 @@ export class SequenceSlot implements Step, Cancellable {
     return this.#kind.isIterative;
   }
 
+  get mayEndEarly(): boolean {
+    return !this.#kind.hasStates && !this.#kind.isIterative;
+  }
+
   /** Whether a call waits here or runs. */
   get isTaken(): boolean {
     return this.#call !== undefined;

@@ -8,6 +8,7 @@ import type { InferResponse } from '../streams/inference/response.ts';
 import type { CachedAnswer, CachedAnswers } from '../streams/inference/response-cache.ts';
 import type { AnswerSource, CacheAsker } from './cache-asker.ts';
 import type { RequestKey } from './request-key.ts';
+import { SharedDemand } from './shared-demand.ts';
 
 /** Who owns the runs of a model. */
 export interface RunOwner {
@@ -32,7 +33,8 @@ interface Pass {
 
 /**
  * One question to the model for all that ask the same: the first leads, and its request is what runs. It goes on as long as one of them waits. Answers are
- * recorded, so that who joins late has them all; once they are too large to be, they pass as they come and nobody joins any more.
+ * recorded, so that who joins late has them all; once they are too large to be, or one of them is an error, they pass as they come and nobody joins
+ * any more.
  *
  * A failure of the model is everybody's, since whoever asks it the same would have it again. Any other is the leader's own, its place in the queue
  * or its time-out, and the next one leads a new run.
@@ -53,6 +55,8 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   #end: AnswerSource['end'];
   /** Undefined once it has gone. */
   #leader: CacheAsker | undefined;
+  /** Where the first one has a demand: of a model that may wait for room. */
+  readonly #demand: SharedDemand | undefined;
   #running: Subscription | undefined;
   #isPassing = false;
   /** Answers that are kept nowhere, on their way. */
@@ -65,6 +69,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
     this.key = leader.key;
     this.request = leader.request;
     this.#leader = leader;
+    this.#demand = leader.request.demand === undefined ? undefined : new SharedDemand(this.askers);
     this.add(leader);
   }
 
@@ -83,6 +88,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   add(asker: CacheAsker): void {
     asker.source = this;
     asker.place = this.askers.push(asker);
+    this.#demand?.add(asker);
   }
 
   /** The cache had the answers. */
@@ -108,7 +114,9 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
       if (leader === undefined) break;
       this.#leader = leader;
       this.#owner.onLeads(leader);
-      const running = this.#owner.next(leader.request).subscribe(this);
+      const { request } = leader;
+      const asked = this.#demand === undefined ? request : { ...request, demand: this.#demand };
+      const running = this.#owner.next(asked).subscribe(this);
       this.#running = running;
       // It may be over already, by an answer or a cancellation within `subscribe`.
       if (this.#end !== undefined) running.unsubscribe();
@@ -118,7 +126,9 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
 
   next(response: InferResponse): void {
     if (this.#end !== undefined) return;
-    const answer = this.#isPassing ? undefined : this.#owner.record(this, response);
+    // What has an error in it is not kept.
+    const isKept = !this.#isPassing && response.error === undefined;
+    const answer = isKept ? this.#owner.record(this, response) : undefined;
     if (answer === undefined) {
       this.#pass(response);
       return;
@@ -156,6 +166,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   leave(asker: CacheAsker): void {
     if (asker.place !== undefined) this.askers.remove(asker.place);
     if (asker === this.#leader) this.#leader = undefined;
+    if (this.askers.length > 0 && this.#end === undefined) this.#demand?.reopen();
     if (this.askers.length > 0 || this.#end !== undefined) return;
     this.#end = 'complete';
     this.#drop();

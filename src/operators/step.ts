@@ -9,8 +9,10 @@ export interface Step {
   take(part: Part): Part;
   /** Whether the model may ask for it to run again. */
   readonly isIterative: boolean;
+  /** Whether its sequence may go on before its last answer is there, once its instance takes other batches: it leaves nothing behind. */
+  readonly mayEndEarly: boolean;
   /** The model wants it to run again: the call is still open, and its next step follows `released`. */
   reschedule(): void;
-  /** Its batch has ended, in whatever way. Called once, before the lease goes back. */
+  /** Its batch has ended, in whatever way, or goes on without its instance. Called once, before the lease goes back. */
   released(): void;
 }

@@ -5,6 +5,7 @@ import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { WarmUpCounters } from '../streams/inference/model-graph.ts';
 import type { ModelSpec, WarmupSample } from '../streams/inference/model-spec.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
+import { isBareEnd } from './bare-end.ts';
 import type { BatchedSpec } from './form-batch.ts';
 import { formBatch } from './form-batch.ts';
 
@@ -41,8 +42,10 @@ class Outcome {
     this.#isLast = Array.from({ length: requests }, () => false);
   }
 
-  add({ of, error, isLast }: Part): void {
-    this.#answers[of] = (this.#answers[of] ?? 0) + 1;
+  add(part: Part): void {
+    const { of, error, isLast } = part;
+    const answers = this.#answers[of] ?? 0;
+    if (answers === 0 || !isBareEnd(part)) this.#answers[of] = answers + 1;
     this.#isLast[of] = isLast;
     if (error !== undefined) this.#faults[of] ??= error.message;
   }

@@ -10,6 +10,7 @@ import type { EventSink } from '../streams/inference/events.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ResponseCache } from '../streams/inference/response-cache.ts';
 import { cacheLayer } from './cache-layer.ts';
+import { contentFingerprint } from './content-fingerprint.ts';
 import { placementsOf } from './placements.ts';
 import type { PreparedVersion } from './prepare-version.ts';
 
@@ -44,5 +45,7 @@ export const assemble = (prepared: PreparedVersion, options: AssembleConfig): Ob
     log,
   };
   if (cache === undefined || !spec.usesCache) return runModel(config);
-  return cacheLayer(prepared, { cache, sink, scheduler, log }).pipe(switchMap((cached) => runModel({ ...config, cache: cached })));
+  return cacheLayer(spec, () => contentFingerprint(spec, files), { cache, sink, scheduler, log }).pipe(
+    switchMap((cached) => runModel({ ...config, cache: cached })),
+  );
 };

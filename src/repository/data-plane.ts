@@ -3,6 +3,7 @@ import type { DataPlane, ModelMetadata, TensorMetadata } from '../streams/infere
 import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { ModelSpec, TensorSpec } from '../streams/inference/model-spec.ts';
 import type { ModelStatistics } from '../streams/inference/statistics.ts';
+import { lookupError } from './lookup-error.ts';
 import { canonicalVersion } from './model-version.ts';
 import type { ReadyVersion, Registry } from './registry.ts';
 
@@ -38,15 +39,6 @@ const metadataOf = (spec: ModelSpec, versions: readonly string[]): ModelMetadata
     inputs: spec.inputs.map((input) => tensorMetadata(input, isBatched)),
     outputs: spec.outputs.map((output) => tensorMetadata(output, isBatched)),
   };
-};
-
-/** Why there is no such version that is ready. */
-const lookupError = (registry: Registry, name: string, version: string): InferError => {
-  const beginning = `Request for unknown model: '${name}'`;
-  if (!registry.has(name)) return new InferError('NOT_FOUND', `${beginning} is not found`);
-  if (version === '') return new InferError('NOT_FOUND', `${beginning} has no available versions`);
-  if (registry.stateOf(name, version) === undefined) return new InferError('NOT_FOUND', `${beginning} version ${version} is not found`);
-  return new InferError('UNAVAILABLE', `${beginning} version ${version} is not at ready state`);
 };
 
 /** What front ends see of the repository. */
@@ -110,6 +102,10 @@ export const createDataPlane = (config: DataPlaneConfig): DataPlane => {
       return readyOnly ? entries.filter((entry) => entry.state === 'READY' || isDuplicate(entry.reason)) : entries;
     },
     graphs: () => registry.allReady().map(({ running }) => running.graph()),
+    graph(name, version) {
+      checkServing();
+      return find(name, version).running.graph();
+    },
     infer(request) {
       // A shutdown closes the models themselves, once what they have begun has ended.
       if (state() === 'starting' || state() === 'failed') return throwError(serverNotReady);

@@ -11,7 +11,6 @@ import { checkSignature } from './config/check-signature.ts';
 import { type CompileConfig, compile } from './config/compile.ts';
 import { compileWarmups } from './config/compile-warmups.ts';
 import { completeTensors } from './config/complete-tensors.ts';
-import type { Finding, LocatedFinding } from './config/findings.ts';
 import { ConfigFaults, describeFinding, fault, warning } from './config/findings.ts';
 import { type InitialStates, readInitialStates } from './config/initial-state.ts';
 import { completeInstanceGroups } from './config/instance-groups.ts';
@@ -19,6 +18,7 @@ import { type Labels, readLabels } from './config/labels.ts';
 import type { ModelConfig } from './config/model-config.ts';
 import { normalise } from './config/normalise.ts';
 import { type ReadWarmups, readWarmups } from './config/read-warmups.ts';
+import { locate } from './locate.ts';
 import type { ReadModel } from './read-model.ts';
 
 export interface PrepareConfig {
@@ -74,13 +74,6 @@ const describe = async (backend: Backend | undefined, files: ModelFiles): Promis
     return { signature: undefined, error: toInferError(error) };
   }
 };
-
-const locate = ({ written }: ReadModel, findings: readonly Finding[]): readonly LocatedFinding[] =>
-  findings.map((finding) => ({
-    ...finding,
-    file: written.file,
-    place: finding.field === '' ? undefined : written.positions?.find(finding.field),
-  }));
 
 /** A model without config whose backend knows nothing about it either. */
 const isUnknown = ({ written }: ReadModel, config: ModelConfig, backend: Backend | undefined): boolean =>
@@ -160,6 +153,7 @@ export const prepareVersion = async (model: ReadModel, version: string, options:
       gpus,
       backends: [...backends.keys()],
       gathers: backend?.gathers,
+      answersMany: backend?.answersMany,
       rateLimit,
     }),
     ...completed.findings,

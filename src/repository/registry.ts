@@ -7,6 +7,8 @@ export interface ReadyVersion {
   readonly running: RunningModel;
   /** What preparing it and starting its instances took, without the waits for other versions. */
   readonly loadSeconds: number;
+  /** Equal where what was loaded is equal. Rejects with an InferError when the files cannot be read. */
+  readonly fingerprint: () => Promise<string>;
 }
 
 type VersionState = Exclude<ModelState, 'UNKNOWN' | 'READY'>;

@@ -14,8 +14,7 @@ import { availableGpus } from './available-gpus.ts';
 import type { RateLimitMode } from './config/check-resources.ts';
 import type { ServerState } from './data-plane.ts';
 import { createDataPlane, duplicateReason } from './data-plane.ts';
-import { loadAll } from './load-all.ts';
-import { loadModel } from './load-model.ts';
+import { loadModels } from './load-models.ts';
 import { Registry, unloaded } from './registry.ts';
 import type { Scan } from './scan.ts';
 import { scan } from './scan.ts';
@@ -100,7 +99,7 @@ export const createRepository = (config: RepositoryConfig): Repository => {
     }
     const gpus = await availableGpus();
     const options = { ...config, rateLimit: config.rateLimit.mode, rateLimiter, gpus, registry, lifetime };
-    await loadAll(folders, config.loadLimit, (folder) => loadModel(folder, options));
+    await loadModels(folders, options);
   };
 
   return {

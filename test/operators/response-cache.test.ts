@@ -226,6 +226,50 @@ describe('responseCache', () => {
       expect(heard.map(({ error }) => error)).toEqual([rejected, rejected]);
     });
 
+    it('never keeps a stream with an error in it, and lets nobody join it from there', () => {
+      const error = new InferError('INTERNAL', 'bad', { reason: 'BACKEND' });
+      const [first, second] = [model.ask(request('a')), model.ask(request('b'))];
+      const run = model.last;
+      run.answer([1], { isLast: false });
+      run.answer([], { isLast: false, error });
+      model.ask(request('c'));
+      run.answer([2], { isLast: false });
+      run.complete();
+      for (const { answers, isComplete } of [first, second]) {
+        expect(answers.map(({ bytes, error: bad }) => bad?.message ?? bytes)).toEqual([[1], 'bad', [2]]);
+        expect(isComplete).toBe(true);
+      }
+      expect(model.runs.length).toBe(2);
+      model.last.answer([1]);
+      expect(model.ask(request('d')).answers.map(({ bytes }) => bytes)).toEqual([[1]]);
+      expect(model.runs.length).toBe(2);
+    });
+
+    it('waits only while all who ask are without room, and goes on when one of them has some or goes', () => {
+      const demands = Array.from({ length: 3 }, () => ({ isOpen: true, onOpen: undefined as (() => void) | undefined }));
+      const [a, b, c] = demands;
+      const heard = ['a', 'b'].map((id, n) => model.ask({ ...request(id), demand: demands[n] }));
+      const demand = model.last.request.demand;
+      let opened = 0;
+      if (demand !== undefined) demand.onOpen = () => opened++;
+      if (a === undefined || b === undefined || c === undefined) throw new Error('there are three');
+      a.isOpen = false;
+      expect(demand?.isOpen).toBe(true);
+      b.isOpen = false;
+      expect(demand?.isOpen).toBe(false);
+      b.isOpen = true;
+      b.onOpen?.();
+      expect([demand?.isOpen, opened]).toEqual([true, 1]);
+      b.isOpen = false;
+      const third = model.ask({ ...request('c'), demand: c });
+      expect([demand?.isOpen, opened]).toEqual([true, 2]);
+      third.caller.unsubscribe();
+      expect(demand?.isOpen).toBe(false);
+      model.ask(request('d'));
+      expect([demand?.isOpen, opened]).toEqual([true, 3]);
+      expect(heard.map(({ isComplete }) => isComplete)).toEqual([false, false]);
+    });
+
     it('lets answers pass that grow too large, to all that have come so far, and lets nobody join any more', () => {
       const log = makeLog();
       model = new CachedModel({ log, cache: new LocalCache({ sizeBytes: 64, log }), spec: makeSpec({ decoupled: true }) });

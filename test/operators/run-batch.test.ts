@@ -1,7 +1,7 @@
 import { mergeMap, Observable, of, type Subscription, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Call } from '../../src/operators/call.ts';
-import { noRunCounters, runBatch } from '../../src/operators/run-batch.ts';
+import { noRunCounters, releasedLimit, runBatch } from '../../src/operators/run-batch.ts';
 import type { Granted } from '../../src/streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../../src/streams/flow/clock.ts';
 import type { Lease } from '../../src/streams/flow/leases.ts';
@@ -16,14 +16,14 @@ import { VirtualTime } from '../support/virtual-time.ts';
 const nobody = { cancel: () => {} };
 
 /** A call and what its caller sees: `answer`, `complete`, `error CODE text`. */
-const makeCaller = (n: number, scheduler: Scheduler, rows = 1) => {
+const makeCaller = (n: number, scheduler: Scheduler, onAnswer: (answer: InferResponse) => void = () => {}) => {
   const seen: string[] = [];
   const calls: Call[] = [];
   const errors: InferError[] = [];
   const caller: Subscription = new Observable<InferResponse>((subscriber) => {
     const call = new Call({
       request: makeRequest({ id: `${n}` }),
-      rows,
+      rows: 1,
       shapeKey: '',
       arrivedMs: scheduler.now(),
       caller: subscriber,
@@ -32,7 +32,10 @@ const makeCaller = (n: number, scheduler: Scheduler, rows = 1) => {
     calls.push(call);
     subscriber.add(() => call.cancel());
   }).subscribe({
-    next: (answer) => seen.push(answer.isLast ? 'last answer' : 'answer'),
+    next: (answer) => {
+      onAnswer(answer);
+      seen.push(answer.isLast ? 'last answer' : 'answer');
+    },
     error: (error: InferError) => {
       errors.push(error);
       seen.push(`error ${messageOf(error)}`);
@@ -55,9 +58,15 @@ const makeLease = (resource: Instance) => {
   return lease;
 };
 
-const begin = (instance: Instance, { callers: count = 2, decoupled = false } = {}) => {
+interface BeginOptions {
+  readonly callers?: number;
+  readonly decoupled?: boolean;
+  readonly onAnswer?: (answer: InferResponse) => void;
+}
+
+const begin = (instance: Instance, { callers: count = 2, decoupled = false, onAnswer }: BeginOptions = {}) => {
   const time = new VirtualTime();
-  const callers = Array.from({ length: count }, (_, n) => makeCaller(n, time));
+  const callers = Array.from({ length: count }, (_, n) => makeCaller(n, time, onAnswer));
   const events: InferenceEvent[] = [];
   const counters = noRunCounters();
   const log = makeLog();
@@ -115,7 +124,7 @@ describe('runBatch', () => {
       ['last answer', 'complete'],
       ['last answer', 'complete'],
     ]);
-    expect(counters).toEqual({ in: 2, out: 2, failed: 0, running: 0, batches: 0 });
+    expect(counters).toEqual({ in: 2, out: 2, failed: 0, running: 0, batches: 0, released: 0 });
     expect(events).toMatchObject([{ model: 'm', version: '3', rows: 2, succeeded: 2, succeededRows: 2 }]);
     expect([lease.released, ends]).toEqual([1, ['complete']]);
   });
@@ -136,7 +145,7 @@ describe('runBatch', () => {
   });
 
   it('fails the request that got two', () => {
-    const { seen } = begin(answering(makePart(0, { isLast: false }), makePart(0), makePart(1)));
+    const { seen } = begin(answering(makePart(0, { isLast: false }), makePart(0, { outputs: makeRequest().inputs }), makePart(1)));
     expect(seen()).toEqual([
       ['answer', "error INTERNAL expected a single response, got 2 from model 'm' version 3"],
       ['last answer', 'complete'],
@@ -144,14 +153,15 @@ describe('runBatch', () => {
   });
 
   it('logs an answer after the last one', () => {
-    const { seen, log } = begin(answering(makePart(0), makePart(0), makePart(1)));
+    const { seen, log } = begin(answering(makePart(0), makePart(0, { outputs: makeRequest().inputs }), makePart(1)));
     expect(seen()[0]).toEqual(['last answer', 'complete']);
     expect(log.lines).toEqual(["error expected a single response, got 2 from model 'm' version 3"]);
   });
 
   it('lets a decoupled model answer often or never', () => {
     const many = makePart(0, { isLast: false });
-    const { seen, counters } = begin(answering(many, many, makePart(0)), { decoupled: true });
+    const last = makePart(0, { outputs: makeRequest().inputs });
+    const { seen, counters } = begin(answering(many, many, last), { decoupled: true });
     expect(seen()).toEqual([['answer', 'answer', 'last answer', 'complete'], ['complete']]);
     expect(counters.out).toBe(2);
   });
@@ -178,7 +188,7 @@ describe('runBatch', () => {
     const { seen, ends, lease, events, counters } = begin(instance);
     expect(seen()).toEqual([['error INTERNAL boom'], ['error INTERNAL boom']]);
     expect([ends, lease.released, events]).toEqual([['complete'], 1, []]);
-    expect(counters).toEqual({ in: 2, out: 0, failed: 2, running: 0, batches: 0 });
+    expect(counters).toEqual({ in: 2, out: 0, failed: 2, running: 0, batches: 0, released: 0 });
   });
 
   it('spares from an error who had the last answer', () => {
@@ -239,7 +249,7 @@ describe('runBatch', () => {
       items: run.callers.map(({ call }) => call),
       lease,
     }).subscribe();
-    expect([isCancelled, lease.released, counters]).toEqual([true, 1, { in: 1, out: 0, failed: 1, running: 0, batches: 0 }]);
+    expect([isCancelled, lease.released, counters]).toEqual([true, 1, { in: 1, out: 0, failed: 1, running: 0, batches: 0, released: 0 }]);
   });
 
   it('fails who waits when it is unsubscribed', () => {
@@ -248,5 +258,132 @@ describe('runBatch', () => {
     running.unsubscribe();
     expect(seen()).toEqual([["error UNAVAILABLE an instance of model 'm' version 3 ended while it ran the request"]]);
     expect([instance.last.isCancelled, lease.released]).toEqual([true, 1]);
+  });
+
+  it('hears from a decoupled model that nothing follows, and tells it as an end and not as an answer', () => {
+    const { seen, counters } = begin(answering(makePart(1), makePart(0, { isLast: false }), makePart(0)), { decoupled: true });
+    expect(seen()).toEqual([['answer', 'complete'], ['complete']]);
+    expect(counters.out).toBe(2);
+  });
+
+  it('takes an answer and its last flag apart from a model that answers once', () => {
+    const { seen, log } = begin(answering(makePart(0, { isLast: false }), makePart(0), makePart(1), makePart(1)));
+    expect(seen()).toEqual([
+      ['answer', 'complete'],
+      ['last answer', 'complete'],
+    ]);
+    expect(log.lines).toEqual([]);
+  });
+
+  describe('an error of a decoupled model', () => {
+    const error = new InferError('INVALID_ARGUMENT', 'bad row');
+    const outputs = makeRequest().inputs;
+
+    it('goes in its place while others may follow', () => {
+      const answers: InferResponse[] = [];
+      const bad = makePart(0, { isLast: false, error, outputs });
+      const parts = [makePart(0, { isLast: false, outputs }), bad, makePart(0, { isLast: false, outputs }), makePart(1)];
+      const { events, counters } = begin(answering(...parts), { decoupled: true, onAnswer: (answer) => answers.push(answer) });
+      expect(answers.map((answer) => answer.error?.message ?? [...answer.outputs.keys()])).toEqual([['IN'], 'bad row', ['IN']]);
+      expect(answers[1]).toMatchObject({ isLast: false, error: { code: 'INVALID_ARGUMENT', reason: 'BACKEND', cause: error } });
+      expect(answers[1]?.outputs.size).toBe(0);
+      expect([counters.out, counters.failed]).toEqual([2, 0]);
+      expect(events.flatMap((event) => (event.kind === 'response-made' ? `${event.index} ${event.outcome}` : []))).toEqual([
+        '0 success',
+        '1 fail',
+        '2 success',
+        '0 empty',
+        '3 empty',
+      ]);
+    });
+
+    it('ends its request when it is the last', () => {
+      const { seen, counters } = begin(answering(makePart(0, { isLast: false }), makePart(0, { error }), makePart(1)), { decoupled: true });
+      expect(seen()).toEqual([['answer', 'error INVALID_ARGUMENT bad row'], ['complete']]);
+      expect([counters.out, counters.failed]).toEqual([1, 1]);
+    });
+  });
+
+  it('ends a request of a model that answers once with any error, and tells the instance', () => {
+    const stopped: number[] = [];
+    const error = new InferError('INVALID_ARGUMENT', 'bad row');
+    const instance = new HandInstance();
+    const { seen } = begin(instance);
+    instance.last.batch.onCancelled = (of) => stopped.push(of);
+    instance.last.answer(makePart(0, { isLast: false, error }));
+    instance.last.finish();
+    expect(seen()).toEqual([['error INVALID_ARGUMENT bad row'], ['last answer', 'complete']]);
+    expect(stopped).toEqual([0]);
+  });
+
+  it('tells the instance who of a batch has gone, once, and by the end of the run that all have', () => {
+    const instance = new HandInstance();
+    const stopped: number[] = [];
+    const { callers } = begin(instance, { callers: 3 });
+    instance.last.batch.onCancelled = (of) => stopped.push(of);
+    callers[2]?.caller.unsubscribe();
+    callers[2]?.caller.unsubscribe();
+    callers[0]?.caller.unsubscribe();
+    expect([stopped, instance.last.isCancelled]).toEqual([[2, 0], false]);
+    callers[1]?.caller.unsubscribe();
+    expect([stopped, instance.last.isCancelled]).toEqual([[2, 0], true]);
+  });
+
+  describe('an instance that takes another batch before the end', () => {
+    const outputs = makeRequest().inputs;
+    const answer = makePart(0, { isLast: false, outputs });
+
+    it('is given back once, and the run goes on', () => {
+      const instance = new HandInstance();
+      const { lease, seen, counters, ends } = begin(instance, { callers: 1, decoupled: true });
+      instance.last.answer(answer);
+      instance.last.batch.releaseInstance?.();
+      instance.last.batch.releaseInstance?.();
+      expect([lease.released, counters.batches, counters.released, counters.running]).toEqual([1, 0, 1, 1]);
+      instance.last.answer(answer);
+      instance.last.complete();
+      instance.last.batch.releaseInstance?.();
+      expect([lease.released, counters.batches, counters.released, counters.running]).toEqual([1, 0, 0, 0]);
+      expect([seen(), ends]).toEqual([[['answer', 'answer', 'complete']], ['complete']]);
+    });
+
+    it('fails by the error of its run who waits, though it is lent to others', () => {
+      const instance = new HandInstance();
+      const { seen, lease } = begin(instance, { callers: 1, decoupled: true });
+      instance.last.batch.releaseInstance?.();
+      instance.last.fail(new InferError('UNAVAILABLE', 'the worker has ended'));
+      expect([seen(), lease.released]).toEqual([[['error UNAVAILABLE the worker has ended']], 1]);
+    });
+
+    it('is told when the last caller goes', () => {
+      const instance = new HandInstance();
+      const { callers, lease } = begin(instance, { callers: 1, decoupled: true });
+      instance.last.batch.releaseInstance?.();
+      callers[0]?.caller.unsubscribe();
+      expect([instance.last.isCancelled, lease.released]).toEqual([true, 1]);
+    });
+
+    it('keeps a batch past the bound of those that go on, until one of them ends', () => {
+      const time = new VirtualTime();
+      const counters = noRunCounters();
+      const run = runBatch({ spec: makeSpec({ decoupled: true }), sink: () => {}, scheduler: time, log: makeLog(), counters });
+      const instance = new HandInstance(2 * releasedLimit);
+      const leases = Array.from({ length: releasedLimit + 3 }, (_, n) => {
+        const lease = makeLease(instance);
+        run({ items: [makeCaller(n, time).call], lease }).subscribe();
+        instance.last.batch.releaseInstance?.();
+        return lease;
+      });
+      const held = () => leases.flatMap(({ released }, n) => (released === 0 ? [n] : []));
+      expect([held(), counters.released]).toEqual([[releasedLimit, releasedLimit + 1, releasedLimit + 2], releasedLimit]);
+      // One that waits and ends takes nobody's room.
+      instance.runs[releasedLimit]?.complete();
+      expect([held(), counters.released]).toEqual([[releasedLimit + 1, releasedLimit + 2], releasedLimit]);
+      instance.runs[7]?.complete();
+      expect([held(), counters.released]).toEqual([[releasedLimit + 2], releasedLimit]);
+      for (const { complete } of instance.runs) complete();
+      expect([held(), counters.released, counters.batches]).toEqual([[], 0, 0]);
+      expect(leases.filter(({ released }) => released !== 1)).toEqual([]);
+    });
   });
 });

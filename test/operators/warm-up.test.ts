@@ -87,7 +87,7 @@ describe('warmUp', () => {
   });
 
   it('wants one answer to each request, unless the model is decoupled', () => {
-    const answers = (batch: Batch): readonly Part[] => [...echo(batch), makePart(0)];
+    const answers = (batch: Batch): readonly Part[] => [...echo(batch), ...echo(batch)];
     const instance: Instance = { capacity: 1, run: (batch) => of(...answers(batch)) };
     start(living(instance), [sample('S', 1)]);
     expect(heard).toEqual([

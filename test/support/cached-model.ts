@@ -24,7 +24,12 @@ export interface CachedRun {
 
 /** What became of a request. */
 export interface Heard {
-  readonly answers: { readonly id: string; readonly bytes: readonly number[]; readonly isLast: boolean }[];
+  readonly answers: {
+    readonly id: string;
+    readonly bytes: readonly number[];
+    readonly isLast: boolean;
+    readonly error?: InferError | undefined;
+  }[];
   error: InferError | undefined;
   isComplete: boolean;
   readonly caller: Subscription;
@@ -73,7 +78,8 @@ export class CachedModel {
   ask(request: InferRequest): Heard {
     const heard = { answers: [] as Heard['answers'][number][], error: undefined as InferError | undefined, isComplete: false };
     const caller = this.infer(request).subscribe({
-      next: ({ id, isLast, outputs }) => heard.answers.push({ id, isLast, bytes: [...(outputs.get('OUT')?.bytes ?? [])] }),
+      next: ({ id, isLast, outputs, error }) =>
+        heard.answers.push({ id, isLast, bytes: [...(outputs.get('OUT')?.bytes ?? [])], ...(error === undefined ? {} : { error }) }),
       error: (error: InferError) => {
         heard.error = error;
       },

@@ -59,6 +59,7 @@ export const makeSpec = (fields: Partial<ModelSpec> = {}): ModelSpec => ({
   outputs: [{ name: 'OUT', datatype: 'UINT8', dims: [4], reshape: undefined, labels: [] }],
   dynamicBatching: makeBatching(),
   sequenceBatching: undefined,
+  ensemble: undefined,
   batchOptions: { groupByParameter: undefined, unequalShapes: false, padding: undefined },
   batchInputs: [],
   batchOutputs: [],

@@ -14,6 +14,7 @@ const graph = (model: string, version = '1', queued = 0): ModelGraph => ({
     { name: 'validate', in: 5, out: 5, failed: 0, queued: 0, running: 0, limit: 0 },
     { name: 'batch', in: 5, out: 2, failed: 0, queued, running: 1, limit: 1000 },
   ],
+  edges: [],
   instances: { total: 3, alive: 2, busy: 1 },
 });
 

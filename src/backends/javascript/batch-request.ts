@@ -5,9 +5,9 @@ import { firstMark, type RequestExtras, requestFields, requestFlags, requestWord
 import { ModelError } from './model-module.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ModelTensor } from './model-tensor.ts';
-import type { WorkerPorts } from './worker-ports.ts';
 import { TensorView, withDatatype } from './tensor-view.ts';
 import { fromWireParameters } from './wire-parameters.ts';
+import type { WorkerPorts } from './worker-ports.ts';
 
 /** A slot's inputs as the worker reads them. */
 export interface ReadMemory {

@@ -3,7 +3,6 @@ import type { Datatype } from '../../streams/tensors/datatype.ts';
 import type { CallAnswer } from './model-call.ts';
 import { ModelError } from './model-module.ts';
 import type { ModelTensor } from './model-tensor.ts';
-import { unpackTensors } from './packed-tensors.ts';
 import { TensorView, withDatatype } from './tensor-view.ts';
 import { fromWireParameters } from './wire-parameters.ts';
 import type { CallAnswered } from './worker-protocol.ts';
@@ -23,11 +22,10 @@ export class ReceivedAnswer implements CallAnswer {
     this.id = id;
     this.parameters = fromWireParameters(parameters);
     this.isLast = isLast;
-    const views = Array.from(unpackTensors(outputs, memory), ([name, { datatype, shape, start, end }]): [string, TensorView] => [
-      name,
-      new TensorView(datatype, shape, Buffer.from(memory), start, end),
-    ]);
-    this.#outputs = new Map(views);
+    const buffer = Buffer.from(memory);
+    this.#outputs = new Map(
+      outputs.map(({ name, datatype, shape, start, end }) => [name, new TensorView(datatype, shape, buffer, start, end)]),
+    );
   }
 
   get outputNames(): readonly string[] {

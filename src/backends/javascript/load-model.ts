@@ -1,5 +1,5 @@
-import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { workerScript } from '../workers/worker-script.ts';
@@ -54,7 +54,8 @@ const optionalMethods = ['load', 'unload', 'autoCompleteConfig'];
 /** @throws ModelError */
 const requireModel = (module: Readonly<Record<string, unknown>>, file: string): Model => {
   const model = module.default ?? module.model;
-  if (model === undefined) throw new ModelError(`${file} exports no model: expected 'export default defineModel({ … })', or an export 'model'`);
+  if (model === undefined)
+    throw new ModelError(`${file} exports no model: expected 'export default defineModel({ … })', or an export 'model'`);
   if (!isObject(model)) throw new ModelError(`${file} exports as its model a ${typeof model}: expected 'defineModel({ … })'`);
   if (model.execute === undefined) throw new ModelError(`the model of ${file} has no 'execute'`);
   for (const name of ['execute', ...optionalMethods]) {

@@ -1,10 +1,9 @@
 import type { Datatype } from '../../streams/tensors/datatype.ts';
-import { matchesShape } from '../../streams/tensors/shape.ts';
-import { formatShape } from '../../streams/tensors/shape.ts';
+import { formatShape, matchesShape } from '../../streams/tensors/shape.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { tensorFrom } from '../../streams/tensors/tensor-from-values.ts';
-import type { OutputPort } from './model-ports.ts';
 import { ModelError } from './model-module.ts';
+import type { OutputPort } from './model-ports.ts';
 import type { MadeTensor, ModelTensor } from './model-tensor.ts';
 import { TensorView } from './tensor-view.ts';
 

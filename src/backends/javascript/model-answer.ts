@@ -29,5 +29,5 @@ export type Execution =
   | ModelResponses
   | undefined
   | Promise<ModelResponses | undefined>
-  | AsyncIterable<ModelAnswer | ModelResponse>
-  | Generator<ModelAnswer | ModelResponse>;
+  | AsyncIterable<ModelAnswer>
+  | Generator<ModelAnswer>;

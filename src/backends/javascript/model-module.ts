@@ -15,11 +15,8 @@ export interface Model {
   execute(requests: readonly ModelRequest[], context: ExecuteContext): Execution;
   /** After the last request. */
   unload?(): void | Promise<void>;
-  /** Completes the config before the model is loaded, in a thread that ends then. It may change its argument or return another one. */
-  autoCompleteConfig?(
-    // biome-ignore lint/suspicious/noConfusingVoidType: a method that changes its argument returns nothing
-    config: Record<string, unknown>,
-  ): ModelConfigDocument | void | Promise<ModelConfigDocument | void>;
+  /** Completes the config before the model is loaded, in a thread that ends then. It is given a copy, which it may change and return. */
+  autoCompleteConfig?(config: Record<string, unknown>): ModelConfigDocument | Promise<ModelConfigDocument>;
 }
 
 /** Gives its argument back, with the types of a model. */
@@ -41,7 +38,9 @@ type OneRequest = (request: ModelRequest, context: ExecuteContext) => ModelRespo
 type Settled = ModelResponse | ModelError;
 
 const errorOf = (error: unknown): ModelError =>
-  error instanceof ModelError ? error : new ModelError(error instanceof Error ? error.message : String(error), 'INTERNAL', { cause: error });
+  error instanceof ModelError
+    ? error
+    : new ModelError(error instanceof Error ? error.message : String(error), 'INTERNAL', { cause: error });
 
 const isSettled = (answer: Settled | Promise<Settled>): answer is Settled => !('then' in answer);
 

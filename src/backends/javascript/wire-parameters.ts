@@ -1,4 +1,4 @@
-import type { Parameters, ParameterValue } from '../../streams/inference/parameters.ts';
+import { noParameters, type Parameters, type ParameterValue } from '../../streams/inference/parameters.ts';
 
 /** A parameter as JSON carries it: what JSON has no form for is text, behind what it is. */
 export type WireParameter = readonly [name: string, value: string | boolean | number | readonly ['integer' | 'double', string]];
@@ -11,11 +11,11 @@ const wireValue = (value: ParameterValue): WireParameter[1] => {
 export const toWireParameters = (parameters: Iterable<readonly [string, ParameterValue]>): readonly WireParameter[] =>
   Array.from(parameters, ([name, value]) => [name, wireValue(value)]);
 
+const fromWire = (value: WireParameter[1]): ParameterValue => {
+  if (typeof value !== 'object') return value;
+  const [kind, text] = value;
+  return kind === 'integer' ? BigInt(text) : Number(text);
+};
+
 export const fromWireParameters = (parameters: readonly WireParameter[]): Parameters =>
-  new Map(
-    parameters.map(([name, value]) => {
-      if (typeof value !== 'object') return [name, value];
-      const [kind, text] = value;
-      return [name, kind === 'integer' ? BigInt(text) : Number(text)];
-    }),
-  );
+  parameters.length === 0 ? noParameters : new Map(parameters.map(([name, value]) => [name, fromWire(value)]));

@@ -18,15 +18,16 @@ export interface WorkerStart {
   readonly ports: ModelPorts;
   /** Executions that may be under way at once. */
   readonly concurrency: number;
-  /** What must be taken from `process.hrtime` in milliseconds for the main thread's `performance.now()`. */
-  readonly clockOffsetMs: number;
+  /** What must be taken from `process.hrtime` in milliseconds for the main thread's `performance.now()`; undefined where nobody asks when a batch began. */
+  readonly clockOffsetMs: number | undefined;
   /** Counts of lines of the log: see `LogLines`. */
   readonly logMarks: SharedArrayBuffer;
 }
 
 /** The data with which a worker that completes a config starts. */
 export interface CompleteStart extends Pick<WorkerStart, 'modelDirectory' | 'versionDirectory' | 'modelFile' | 'logMarks'> {
-  readonly config: ModelConfigDocument;
+  /** A copy of its own. */
+  readonly config: Record<string, unknown>;
 }
 
 export type CompleteAnswer = { readonly kind: 'completed'; readonly config: ModelConfigDocument } | NotLoaded | LogLine;
@@ -41,7 +42,7 @@ export type ToWorker =
   | CallAnswered
   /** No other answer comes; only now may the call's number be used again. */
   | { readonly kind: 'call-ended'; readonly call: number; readonly error: WireError | undefined }
-  | { readonly kind: 'reply'; readonly question: number; readonly value: boolean | number; readonly error: WireError | undefined }
+  | Reply
   | { readonly kind: 'unload' };
 
 /** A number is `answerMessage` of a slot. */
@@ -64,6 +65,13 @@ export type FromWorker =
   | { readonly kind: 'metric-updates'; readonly updates: readonly MetricUpdate[] }
   /** Nothing runs any more, and `unload` has ended. */
   | { readonly kind: 'unloaded' };
+
+export interface Reply {
+  readonly kind: 'reply';
+  readonly question: number;
+  readonly value: boolean | number;
+  readonly error: WireError | undefined;
+}
 
 export interface NotLoaded {
   readonly kind: 'not-loaded';
@@ -91,7 +99,7 @@ export interface CallMade {
   readonly answers: 'one' | 'many';
   readonly model: string;
   readonly version: string;
-  readonly id: string | undefined;
+  readonly id: string;
   readonly inputs: readonly PackedTensor[];
   readonly memory: ArrayBuffer;
   readonly outputs: readonly string[];

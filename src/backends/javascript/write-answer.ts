@@ -1,12 +1,12 @@
 import type { Tensor } from '../../streams/tensors/tensor.ts';
-import type { BatchRequest } from './batch-request.ts';
 import { type AnswerExtras, answerFields, answerFlags, answerWords, outputWords } from './batch-layout.ts';
+import type { BatchRequest } from './batch-request.ts';
 import { outputTensor } from './made-tensor.ts';
 import type { ModelAnswer } from './model-answer.ts';
 import { ModelError } from './model-module.ts';
 import type { Place, SlotOutputs } from './slot-outputs.ts';
-import { toWireParameters } from './wire-parameters.ts';
 import { wireErrorOf } from './wire-error.ts';
+import { toWireParameters } from './wire-parameters.ts';
 import type { WorkerPorts } from './worker-ports.ts';
 
 /** Where answers of a batch go. */
@@ -41,7 +41,8 @@ export const writeAnswer = (
         const made = answer.outputs[name];
         const index = target.ports.outputIndex.get(name);
         const port = index === undefined ? undefined : target.ports.outputs[index];
-        if (index === undefined || port === undefined) throw new ModelError(`the model gave an output '${name}' that its configuration does not have`);
+        if (index === undefined || port === undefined)
+          throw new ModelError(`the model gave an output '${name}' that its configuration does not have`);
         if (made === undefined || !request.wants(index)) continue;
         end = writeOutput(target, end, index, outputTensor(made, port));
         count++;

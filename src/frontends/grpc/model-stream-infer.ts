@@ -47,7 +47,10 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     this.#outlet = new StreamOutlet({
       call,
       marks,
-      onRoom: () => this.#read(),
+      onRoom: () => {
+        this.#wakeModels();
+        this.#read();
+      },
       onRefused: () => this.#end(toStatus(noRoom())),
       onSent: (request) => {
         request.isSent = true;
@@ -115,6 +118,17 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     else this.onFailure(request, noRoom());
   }
 
+  get takesMore(): boolean {
+    return this.#outlet.isOpen;
+  }
+
+  onAnswerError(request: StreamRequest, error: unknown): void {
+    if (this.#isEnding) return;
+    const failure = toClientError(error, this.#service.log);
+    if (this.#endsAtError) this.#end(toStatus(failure));
+    else this.onMessage(request, answerError(request.asked, failure.message, 'more'));
+  }
+
   onFailure(request: StreamRequest, error: unknown): void {
     if (this.#isEnding) return;
     const failure = toClientError(error, this.#service.log);
@@ -126,7 +140,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
       return;
     }
     const { message } = failure;
-    this.#outlet.send(request, isIssueError ? issueError(request.asked.id, message) : answerError(request.asked, message));
+    this.#outlet.send(request, isIssueError ? issueError(request.asked.id, message) : answerError(request.asked, message, 'last'));
     this.#settle(request);
   }
 
@@ -184,8 +198,18 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
     if (request.isInTurn) this.#outlet.lineUp(request);
     const parsed = parseRequest(wire, version, served.spec, this.#forwarded);
     request.wantsEmptyFinal = parsed.wantsEmptyFinal;
-    served.infer(parsed.request).subscribe(request);
+    served.infer(request.isInTurn ? parsed.request : { ...parsed.request, demand: request }).subscribe(request);
     request.isBeingIssued = false;
+  }
+
+  /** Who goes first, and may take all of the room, is the last the next time. */
+  #wakeModels(): void {
+    for (let left = this.#active.length; left > 0 && this.takesMore; left--) {
+      const request = this.#active.first;
+      if (request?.place === undefined) return;
+      this.#active.renew(request.place);
+      request.reopen();
+    }
   }
 
   #release(request: StreamRequest): void {

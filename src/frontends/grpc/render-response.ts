@@ -17,6 +17,8 @@ const inferResponseField = 2;
 
 export const largestMessage = 2 ** 31 - 1;
 
+const noOutputs: readonly Buffer[] = [];
+
 const lastOnly: Parameters = new Map([['triton_final_response', true]]);
 const moreOnly: Parameters = new Map([['triton_final_response', false]]);
 
@@ -36,9 +38,10 @@ const copyTensor = (tensor: Tensor, target: Buffer, at: number): number =>
  */
 export class Answer implements Outgoing {
   readonly byteLength: number;
-  readonly #response: InferResponse;
+  /** Undefined once its bytes are kept: what waits for a slow reader is not to hold more than these. */
+  #response: InferResponse | undefined;
   readonly #model: Buffer;
-  readonly #outputs: readonly Buffer[];
+  #outputs: readonly Buffer[];
   readonly #parameters: Parameters;
   readonly #idLength: number;
   /** Bytes of the response inside its stream message; 0 for an answer that is no part of a stream. */
@@ -68,6 +71,7 @@ export class Answer implements Outgoing {
 
   copy(target: Buffer, start: number): number {
     if (this.#kept !== undefined) return this.#kept.copy(target, start);
+    if (this.#response === undefined) return 0;
     const { id, outputs } = this.#response;
     let position = start;
     if (this.#enveloped > 0) position = writeRangeHead(target, position, inferResponseField, this.#enveloped);
@@ -91,6 +95,8 @@ export class Answer implements Outgoing {
     const kept = Buffer.allocUnsafe(this.byteLength);
     this.copy(kept, 0);
     this.#kept = kept;
+    this.#response = undefined;
+    this.#outputs = noOutputs;
   }
 }
 
@@ -126,9 +132,9 @@ const askedFields = ({ id, modelName, modelVersion }: Asked): Buffer[] => [
 /** In a stream: the request could not be given to a model. */
 export const issueError = (id: string, message: string): Buffer => streamMessage(message, [stringField(idField, id)]);
 
-/** In a stream: the model or its server failed, and nothing follows for this request. */
-export const answerError = (asked: Asked, message: string): Buffer =>
-  streamMessage(message, [...askedFields(asked), parametersBytes(lastOnly)]);
+/** In a stream: the model or its server failed. Nothing follows for this request, unless it is an answer of a decoupled model that has failed. */
+export const answerError = (asked: Asked, message: string, finality: Exclude<Finality, 'unsaid'>): Buffer =>
+  streamMessage(message, [...askedFields(asked), parametersBytes(finality === 'last' ? lastOnly : moreOnly)]);
 
 /** In a stream: a decoupled model has ended, and its last answer did not say so. */
 export const emptyFinal = (asked: Asked): Buffer => streamMessage('', [...askedFields(asked), parametersBytes(lastOnly)]);

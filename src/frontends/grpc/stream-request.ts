@@ -1,4 +1,5 @@
 import { type Observer, Subscription } from 'rxjs';
+import type { Demand } from '../../streams/flow/demand.ts';
 import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
@@ -11,10 +12,14 @@ export type StreamMessage = Answer | Buffer;
 /** Takes what becomes of a request. The bytes of an `Answer` are there until `onMessage` returns. */
 export interface StreamRequestOwner {
   onMessage(request: StreamRequest, message: StreamMessage): void;
+  /** One answer of a decoupled model has failed; others may follow. */
+  onAnswerError(request: StreamRequest, error: unknown): void;
   /** The request has failed, and ends with that. */
   onFailure(request: StreamRequest, error: unknown): void;
   /** Nothing more comes. */
   onEnd(request: StreamRequest): void;
+  /** Whether there is room for more answers. */
+  readonly takesMore: boolean;
 }
 
 /** How a model answers: `single` with one response, `decoupled` with any number. */
@@ -24,9 +29,9 @@ const unanswered = (): InferError => new InferError('INTERNAL', 'expected a sing
 
 /**
  * One request of a stream: turns what its model emits into messages. It is the subscription to the model, too, and rxjs then makes none around
- * it: so it can be ended while a model emits all of its answers at once. Unsubscribing stops the model.
+ * it: so it can be ended while a model emits all of its answers at once. Unsubscribing stops the model. It is what a decoupled model asks for room, too.
  */
-export class StreamRequest extends Subscription implements Observer<InferResponse> {
+export class StreamRequest extends Subscription implements Observer<InferResponse>, Demand {
   readonly asked: Asked;
   /** Bytes of the message that it came in. */
   readonly requestBytes: number;
@@ -43,6 +48,7 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
   waiting: StreamMessage | undefined;
   /** A decoupled model's end without an answer is told in a message of its own. */
   wantsEmptyFinal = false;
+  onOpen: (() => void) | undefined;
   readonly #owner: StreamRequestOwner;
   #answers: ServedAnswers | undefined;
   #mode: AnswerMode = 'single';
@@ -61,6 +67,16 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
     return this.#mode === 'single';
   }
 
+  /** One that has ended keeps nobody waiting. */
+  get isOpen(): boolean {
+    return this.closed || this.#owner.takesMore;
+  }
+
+  /** There may be room again. */
+  reopen(): void {
+    if (this.onOpen !== undefined && this.isOpen) this.onOpen();
+  }
+
   setModel(answers: ServedAnswers, mode: AnswerMode): void {
     this.#answers = answers;
     this.#mode = mode;
@@ -71,6 +87,11 @@ export class StreamRequest extends Subscription implements Observer<InferRespons
     const answers = this.#answers;
     if (this.closed || answers === undefined) return;
     if (this.isInTurn && this.#isAnswered) return;
+    if (response.error !== undefined) {
+      if (this.isInTurn) this.#owner.onFailure(this, response.error);
+      else this.#owner.onAnswerError(this, response.error);
+      return;
+    }
     const isLast = response.isLast || this.isInTurn;
     this.#isAnswered = true;
     this.#saidLast ||= isLast;

@@ -11,6 +11,7 @@ import type { Log } from '../../streams/inference/log.ts';
 import { BodyMemory } from './body-memory.ts';
 import { Connections } from './connections.ts';
 import { drain } from './drain.ts';
+import { graphRoutes } from './graph-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { inferAtOnce, inferRoutes } from './infer-routes.ts';
 import { metadataRoutes } from './metadata-routes.ts';
@@ -76,6 +77,7 @@ export const serveHttp = async (dataPlane: DataPlane, config: HttpConfig): Promi
   healthRoutes(app, dataPlane);
   metadataRoutes(app, dataPlane);
   statisticsRoutes(app, dataPlane);
+  graphRoutes(app, dataPlane);
   repositoryRoutes(app, { dataPlane, limit: limits.json, memory });
   inferRoutes(app, context);
   missingRoutes(app);

@@ -1,4 +1,5 @@
 import type { Observer, Subscription } from 'rxjs';
+import type { Demand } from '../../streams/flow/demand.ts';
 import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { Infer } from '../../streams/inference/infer.ts';
@@ -12,6 +13,8 @@ import { renderError, renderResponse } from './render-message.ts';
 /** The connection, as a call sees it. */
 export interface CallOwner {
   readonly frames: Frames;
+  /** Whether this reader keeps up. */
+  readonly takesMore: boolean;
   /** False, and the frame is not taken, when too much waits for this reader. */
   offer(frame: Buffer): boolean;
   /** Takes the one last frame of a call in any case. */
@@ -28,9 +31,13 @@ interface CallConfig {
   readonly modelVersion: string;
 }
 
-/** One request in flight: its observer. Sends exactly one frame that is final, unless it is cancelled from outside. */
-export class Call implements Observer<InferResponse> {
+/**
+ * One request in flight: its observer, and what a decoupled model asks for room. Sends exactly one frame that is final, unless it is cancelled from
+ * outside.
+ */
+export class Call implements Observer<InferResponse>, Demand {
   readonly id: string;
+  onOpen: (() => void) | undefined;
   /** Where it stands among its connection's calls. */
   place: Place<Call> | undefined;
   readonly #config: CallConfig;
@@ -45,8 +52,19 @@ export class Call implements Observer<InferResponse> {
     this.id = config.request.id;
   }
 
-  start(infer: Infer): void {
-    this.#subscription = infer(this.#config.request).subscribe(this);
+  /** One that has ended keeps nobody waiting. */
+  get isOpen(): boolean {
+    return this.#isDone || this.#config.owner.takesMore;
+  }
+
+  /** There may be room again. */
+  reopen(): void {
+    if (this.onOpen !== undefined && this.isOpen) this.onOpen();
+  }
+
+  start(infer: Infer, mode: 'single' | 'decoupled'): void {
+    const { request } = this.#config;
+    this.#subscription = infer(mode === 'single' ? request : { ...request, demand: this }).subscribe(this);
     if (this.#isUnwanted) this.#subscription.unsubscribe();
   }
 
@@ -55,7 +73,10 @@ export class Call implements Observer<InferResponse> {
     const { owner, rendering } = this.#config;
     let frame: Buffer;
     try {
-      frame = renderResponse(owner.frames, response, rendering);
+      frame =
+        response.error === undefined
+          ? renderResponse(owner.frames, response, rendering)
+          : renderError(owner.frames, this.id, response.error, response.isLast ? 'last' : 'more');
     } catch (error) {
       this.fail(toInferError(error));
       return;
@@ -64,6 +85,7 @@ export class Call implements Observer<InferResponse> {
       this.fail(new InferError('RESOURCE_EXHAUSTED', 'too many bytes of answers wait for this connection, its client reads too slowly'));
       return;
     }
+    if (response.error !== undefined) owner.failed(this, response.error);
     if (response.isLast) this.#end();
   }
 
@@ -103,7 +125,7 @@ export class Call implements Observer<InferResponse> {
   #sendError(error: InferError): void {
     const { owner } = this.#config;
     owner.failed(this, error);
-    owner.offerFinal(renderError(owner.frames, this.id, error));
+    owner.offerFinal(renderError(owner.frames, this.id, error, 'last'));
     this.#end();
   }
 

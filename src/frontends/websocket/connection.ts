@@ -44,8 +44,8 @@ interface ReadAhead {
  *
  * calls       requests without a final answer, at most `maxInflight`; at the bound the socket is not read
  * read ahead  messages that came in one read with the one that reached that bound; so bounded by the size of a read
- * outbox      answers that wait for a slow reader. Above its first mark the socket is not read, above the second an answer ends its request
- *             with RESOURCE_EXHAUSTED. Such final messages are small, at most one for each call, and always taken.
+ * outbox      answers that wait for a slow reader. Above its first mark the socket is not read and models that can wait do, above the second an
+ *             answer ends its request with RESOURCE_EXHAUSTED. Such final messages are small, at most one for each call, and always taken.
  */
 export class Connection implements CallOwner {
   readonly frames: Frames;
@@ -74,7 +74,10 @@ export class Connection implements CallOwner {
       pauseAboveBytes: config.pauseAboveBytes,
       refuseAboveBytes: config.refuseAboveBytes,
       onPause: () => this.#pause(),
-      onResume: () => this.#proceed(),
+      onResume: () => {
+        this.#wakeModels();
+        this.#proceed();
+      },
       onSent: () => this.#liveness.showLife(),
     });
     this.#webSocket.on('message', this.#onMessage);
@@ -95,6 +98,10 @@ export class Connection implements CallOwner {
 
   get outboxBytes(): number {
     return this.#sender.queuedBytes;
+  }
+
+  get takesMore(): boolean {
+    return this.#sender.isOpen;
   }
 
   /** False, and the frame is not taken, when too much waits for this reader. */
@@ -169,6 +176,16 @@ export class Connection implements CallOwner {
     if (!this.#isClosing) this.#webSocket.pause();
   }
 
+  /** Who goes first, and may take all of the room, is the last the next time. */
+  #wakeModels(): void {
+    for (let left = this.#calls.length; left > 0 && this.takesMore; left--) {
+      const call = this.#calls.first;
+      if (call?.place === undefined) return;
+      this.#calls.renew(call.place);
+      call.reopen();
+    }
+  }
+
   /** There may be room again: first for what was read ahead, then for the socket. */
   #proceed(): void {
     if (this.#isProceeding || this.#isClosing) return;
@@ -228,12 +245,12 @@ export class Connection implements CallOwner {
     const call = new Call({ owner: this, request, rendering, modelVersion: spec.version });
     call.place = this.#calls.push(call);
     if (id !== '') this.#callsById.set(id, call);
-    call.start(infer);
+    call.start(infer, spec.decoupled ? 'decoupled' : 'single');
   }
 
   #refuse(id: string, error: InferError): void {
     this.#logFailure(id, error);
-    this.offerFinal(renderError(this.frames, id, error));
+    this.offerFinal(renderError(this.frames, id, error, 'last'));
   }
 
   #logFailure(id: string, { message }: InferError): void {

@@ -17,6 +17,6 @@ export const renderResponse = (frames: Frames, response: InferResponse, renderin
   return frames.join(head, tensors);
 };
 
-/** `id` is `''` for a message that could not be read. */
-export const renderError = (frames: Frames, id: string, { message, code }: InferError): Buffer =>
-  frames.join(JSON.stringify({ id, error: message, code, parameters: final }), []);
+/** `id` is `''` for a message that could not be read. Others follow for this id only where it is an answer of a decoupled model that has failed. */
+export const renderError = (frames: Frames, id: string, { message, code }: InferError, finality: 'last' | 'more'): Buffer =>
+  frames.join(JSON.stringify({ id, error: message, code, parameters: finality === 'last' ? final : notFinal }), []);

@@ -2,6 +2,7 @@ import { isAbsolute, normalize } from 'node:path';
 import { checkBatchTensors } from './check-batch-tensors.ts';
 import { checkBatching } from './check-batching.ts';
 import { checkCache } from './check-cache.ts';
+import { checkEnsemble } from './check-ensemble.ts';
 import { checkFields } from './check-fields.ts';
 import { checkIdentity } from './check-identity.ts';
 import { checkResources, type RateLimitMode } from './check-resources.ts';
@@ -22,6 +23,7 @@ export interface CheckConfig {
   readonly backends: readonly string[];
   /** Of the model's backend, where this server has it. */
   readonly gathers: boolean | undefined;
+  readonly answersMany: boolean | undefined;
   readonly rateLimit: RateLimitMode;
 }
 
@@ -37,13 +39,20 @@ const checkFilename = ({ name, default_model_filename: file }: ModelConfig): rea
   return [fault('default_model_filename', `model file '${file}' is outside the version directory for ${name}`)];
 };
 
+const checkDecoupled = ({ name, backend, model_transaction_policy }: ModelConfig, answersMany: boolean | undefined): readonly Finding[] => {
+  if (model_transaction_policy?.decoupled !== true || answersMany !== false) return [];
+  const text = `backend '${backend}' answers each request once: 'decoupled' cannot be set for ${name}`;
+  return [fault('model_transaction_policy.decoupled', text, { wanted: 'false', got: 'true' })];
+};
+
 /** Everything wrong with a complete config that shows without the model's own file. */
 export const check = (
   config: ModelConfig,
-  { directoryName, written, gpus, backends, gathers, rateLimit }: CheckConfig,
+  { directoryName, written, gpus, backends, gathers, answersMany, rateLimit }: CheckConfig,
 ): readonly Finding[] => [
   ...checkIdentity(config, directoryName),
   ...checkBackend(config, backends),
+  ...checkDecoupled(config, answersMany),
   ...checkFields(config),
   ...checkBatching(config),
   ...checkSequences(config),
@@ -54,4 +63,23 @@ export const check = (
   ...checkCache(config),
   ...checkWeirParameters(config, { gathers }),
   ...checkFilename(config),
+];
+
+export interface CheckEnsembleConfig extends Pick<CheckConfig, 'directoryName' | 'written'> {
+  /** Of maps in the config's text. */
+  readonly repeatedKeys: readonly string[];
+}
+
+/** Everything wrong with the config of an ensemble that shows without its models. */
+export const checkEnsembleConfig = (
+  config: ModelConfig,
+  { directoryName, written, repeatedKeys }: CheckEnsembleConfig,
+): readonly Finding[] => [
+  ...checkIdentity(config, directoryName),
+  ...checkFields(config),
+  ...checkBatching(config),
+  ...checkTensors(config),
+  ...checkEnsemble(config, written, repeatedKeys),
+  ...checkCache(config),
+  ...checkWeirParameters(config, { gathers: undefined }),
 ];

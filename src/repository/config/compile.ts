@@ -2,6 +2,7 @@ import type { ModelSignature } from '../../streams/inference/backend.ts';
 import type { ModelSpec } from '../../streams/inference/model-spec.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { compileBatching } from './compile-batching.ts';
+import { compileEnsembling } from './compile-ensembling.ts';
 import { compileGroup } from './compile-groups.ts';
 import { compileSequences } from './compile-sequences.ts';
 import { compileBatchInput, compileBatchOutput, compileInputs, compileOutputs } from './compile-tensors.ts';
@@ -36,6 +37,7 @@ export const compile = (config: ModelConfig, options: CompileConfig): ModelSpec 
     outputs: compileOutputs(config, signature, labels),
     dynamicBatching: batching === undefined ? undefined : compileBatching(batching, defaultMaxQueueSize),
     sequenceBatching: compileSequences(config, { initials, endsIdleWithStep: endsIdleWithStep(parameters) }),
+    ensemble: config.ensemble_scheduling === undefined ? undefined : compileEnsembling(config.ensemble_scheduling),
     batchOptions: batchOptionsOf(parameters),
     batchInputs: config.batch_input.map(compileBatchInput),
     batchOutputs: config.batch_output.map(compileBatchOutput),

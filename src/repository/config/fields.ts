@@ -32,7 +32,7 @@ const nonLinear = refused(tensorRtOnly, 'Non-linear IO format is only supported 
 export const fieldRows: Readonly<Record<string, Rows>> = {
   ModelConfig: {
     name: honoured('must be the name of the model folder; empty for that name'),
-    platform: honoured('`onnxruntime_onnx`, or empty; what clients read as the platform'),
+    platform: honoured('`onnxruntime_onnx`, `ensemble`, or empty; what clients read as the platform'),
     backend: honoured('`onnxruntime` or another backend of this server; found from the files where it is empty'),
     runtime: refused('backends are part of the server: there is no library to name'),
     version_policy: honoured('latest 1 where it is missing'),
@@ -44,7 +44,7 @@ export const fieldRows: Readonly<Record<string, Rows>> = {
     optimization: honoured('by its fields'),
     dynamic_batching: honoured('by its fields'),
     sequence_batching: honoured('by its fields'),
-    ensemble_scheduling: refused('not built yet'),
+    ensemble_scheduling: honoured('by its fields; with `platform: "ensemble"` and no backend'),
     instance_group: honoured('one group of the default count where it is missing'),
     default_model_filename: honoured('`model.onnx` for `onnxruntime`; must stay inside the version folder'),
     cc_model_filenames: refused('a file per GPU generation is not built yet'),
@@ -209,8 +209,17 @@ export const fieldRows: Readonly<Record<string, Rows>> = {
     max_queue_delay_microseconds: honoured('0 where it is missing'),
     preserve_ordering: honoured('answers leave in the order in which their requests came'),
   },
-  ModelEnsembling: refusedWith('ensemble_scheduling', ['step', 'max_inflight_requests']),
-  'ModelEnsembling.Step': refusedWith('ensemble_scheduling', ['model_name', 'model_version', 'input_map', 'output_map', 'model_namespace']),
+  ModelEnsembling: {
+    step: honoured('at least one'),
+    max_inflight_requests: honoured('requests of each step that run at once, of all requests of the ensemble together; 0 for any number'),
+  },
+  'ModelEnsembling.Step': {
+    model_name: honoured('required'),
+    model_version: honoured('-1 for the newest that is ready; 0, where it is missing, is version 0'),
+    input_map: honoured('input of the model to tensor of the ensemble; required'),
+    output_map: honoured('output of the model to tensor of the ensemble; required'),
+    model_namespace: refused('model namespaces are not built'),
+  },
   ModelParameter: { string_value: honoured('read by the backend') },
   ModelWarmup: {
     name: honoured('for messages'),
@@ -226,7 +235,11 @@ export const fieldRows: Readonly<Record<string, Rows>> = {
     input_data_file: honoured('a file of the folder `warmup` of the model'),
   },
   ModelOperations: { op_library_filename: refused('operator libraries are not built yet') },
-  ModelTransactionPolicy: { decoupled: refused('no backend of this version answers a request more than once') },
+  ModelTransactionPolicy: {
+    decoupled: honoured(
+      'the model answers a request any number of times, with a backend that can; of an ensemble it is found from its steps',
+    ),
+  },
   ModelRepositoryAgents: { agents: refused('repository agents are not built yet') },
   'ModelRepositoryAgents.Agent': refusedWith('agents', ['name', 'parameters']),
   ModelResponseCache: { enable: honoured('answers are kept in the cache of `--cache-config`; without one it has no effect, as in Triton') },

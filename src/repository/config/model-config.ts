@@ -107,6 +107,20 @@ export interface ConfigSequenceBatching {
   readonly iterative_sequence: boolean;
 }
 
+export interface ConfigEnsembleStep {
+  readonly model_name: string;
+  /** −1 for the newest. */
+  readonly model_version: Int64;
+  /** Model's own name to the ensemble's. */
+  readonly input_map: Readonly<Record<string, string>>;
+  readonly output_map: Readonly<Record<string, string>>;
+}
+
+export interface ConfigEnsembling {
+  readonly step: readonly ConfigEnsembleStep[];
+  readonly max_inflight_requests: number;
+}
+
 export interface ConfigWarmupInput {
   readonly data_type: string;
   readonly dims: readonly Int64[];
@@ -163,7 +177,7 @@ export interface ModelConfig {
   readonly optimization?: ConfigOptimization;
   readonly dynamic_batching?: ConfigDynamicBatching;
   readonly sequence_batching?: ConfigSequenceBatching;
-  readonly ensemble_scheduling?: unknown;
+  readonly ensemble_scheduling?: ConfigEnsembling;
   readonly instance_group: readonly ConfigInstanceGroup[];
   readonly default_model_filename: string;
   readonly parameters: Readonly<Record<string, { readonly string_value: string }>>;

@@ -1,4 +1,4 @@
-import type { ConfigDynamicBatching, ConfigSequenceBatching, ModelConfig } from './model-config.ts';
+import type { ConfigDynamicBatching, ConfigOptimization, ConfigSequenceBatching, ModelConfig } from './model-config.ts';
 
 const defaultIdleMicroseconds = 1_000_000;
 
@@ -22,14 +22,17 @@ const normaliseSchedulers = ({ max_batch_size, dynamic_batching, sequence_batchi
   ...(sequence_batching === undefined ? {} : { sequence_batching: normaliseSequences(sequence_batching, max_batch_size) }),
 });
 
+const withPinnedMemory = (optimization: ConfigOptimization | undefined): ConfigOptimization => ({
+  ...optimization,
+  input_pinned_memory: optimization?.input_pinned_memory ?? { enable: true },
+  output_pinned_memory: optimization?.output_pinned_memory ?? { enable: true },
+});
+
 /** Writes into the config the defaults that clients see there: version policy, preferred batch sizes, idle time of sequences, pinned memory. */
 export const normalise = (config: ModelConfig): ModelConfig => ({
   ...config,
   version_policy: config.version_policy ?? { latest: { num_versions: 1 } },
-  optimization: {
-    ...config.optimization,
-    input_pinned_memory: config.optimization?.input_pinned_memory ?? { enable: true },
-    output_pinned_memory: config.optimization?.output_pinned_memory ?? { enable: true },
-  },
+  // An ensemble has none.
+  ...(config.platform === 'ensemble' ? {} : { optimization: withPinnedMemory(config.optimization) }),
   ...normaliseSchedulers(config),
 });

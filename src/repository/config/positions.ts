@@ -10,6 +10,8 @@ export interface Token {
 /** Where things stand in a config's text. Knows places only: values come from the parser. */
 export interface Positions {
   readonly tokens: readonly Token[];
+  /** Keys of maps that stand there before: the last one counts. */
+  readonly repeatedKeys: readonly string[];
   /** The place of a field, or of the nearest thing around it that is in the text. */
   find(field: string): Place | undefined;
   /** The field within which an offset lies; `''` outside all. */
@@ -138,6 +140,7 @@ export const positionsOf = (type: protobuf.Type, text: string): Positions => {
   const walk = new Walk(tokens);
   // A stray closing bracket ends a message: go on after it.
   walk.message(type, '', '');
+  const keys = walk.marks.map(({ field }) => field).filter((field) => field.endsWith('"]'));
   const byField = new Map(walk.marks.toReversed().map((mark) => [mark.field, mark]));
   const placeAt = (offset: number): Place => {
     const before = text.slice(0, offset);
@@ -147,6 +150,7 @@ export const positionsOf = (type: protobuf.Type, text: string): Positions => {
   return {
     tokens,
     placeAt,
+    repeatedKeys: keys.filter((field, index) => keys.indexOf(field) < index),
     find(field) {
       for (let name = field; name !== ''; name = outward(name)) {
         const mark = byField.get(name);

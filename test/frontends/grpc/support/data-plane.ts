@@ -190,6 +190,10 @@ export class TestDataPlane implements DataPlane {
     return [];
   }
 
+  graph(name: string): never {
+    throw unknown(name);
+  }
+
   readonly infer: Infer = (request) => this.model(request.modelName, request.modelVersion).infer(request);
 
   #counted(infer: Infer, request: InferRequest): Observable<InferResponse> {

@@ -14,6 +14,7 @@ const spec = (name: string): ModelSpec => ({
   outputs: [],
   dynamicBatching: undefined,
   sequenceBatching: undefined,
+  ensemble: undefined,
   batchOptions: { groupByParameter: undefined, unequalShapes: false, padding: undefined },
   batchInputs: [],
   batchOutputs: [],
@@ -48,6 +49,9 @@ export const scriptedDataPlane = (models: Readonly<Record<string, Infer>>): Data
     statistics: async () => [],
     index: async () => Object.keys(models).map((name) => ({ name, version: '1', state: 'READY' as const })),
     graphs: () => [],
+    graph: (name, version) => {
+      throw new InferError('NOT_FOUND', `no graph of '${name}' version '${version}'`);
+    },
     infer: (request) =>
       defer(() => {
         try {

@@ -14,6 +14,8 @@ _unpack = frames.FRAME.unpack_from
 _READ = 1 << 16
 # Messages that may wait for the server to read; who sends more waits with them.
 _LARGEST_WAIT = 1000
+# The collector of garbage may send too, on the very thread that is writing: then there is nobody to wait for.
+_LONGEST_WAIT_SECONDS = 0.1
 
 
 class Channel:
@@ -37,6 +39,7 @@ class Channel:
         self._start_lock = threading.Lock()
         self._replies = {}
         self._last_ask = 0
+        self._main = threading.main_thread().ident
 
     def use_memory(self, prefix, first, growth):
         self.ours = Ours(prefix, first, growth, self._announce)
@@ -46,9 +49,8 @@ class Channel:
     def send(self, data):
         self._out.append(data)
         self._flush()
-        if len(self._out) > _LARGEST_WAIT:
-            with self._write_lock:
-                pass
+        if len(self._out) > _LARGEST_WAIT and self._write_lock.acquire(timeout=_LONGEST_WAIT_SECONDS):
+            self._write_lock.release()
 
     def flush_freed(self):
         """Tells of blocks that are no longer read, when there is no other message to tell it with."""
@@ -175,16 +177,20 @@ class Channel:
                 self._read()
 
     def wait(self, waiter):
-        """Waits, on any thread, until `waiter.is_done`; messages that come meanwhile are taken."""
-        if threading.current_thread() is threading.main_thread() and not self._has_reader:
-            while not waiter.is_done and self._read_lock.acquire(False):
-                try:
-                    self._read()
-                finally:
-                    self._read_lock.release()
-        else:
-            self.need_reader()
+        """Waits, on any thread, for its value; messages that come meanwhile are taken."""
+        self.pump_until(lambda: waiter.is_done)
         waiter.join()
+
+    def pump_until(self, is_done):
+        """Reads, if nobody else does, until that is so. When another thread reads it returns at once."""
+        if threading.get_ident() != self._main or self._has_reader:
+            self.need_reader()
+            return
+        while not is_done() and self._read_lock.acquire(False):
+            try:
+                self._read()
+            finally:
+                self._read_lock.release()
 
     # Questions that the server answers
 

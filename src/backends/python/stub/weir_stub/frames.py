@@ -20,7 +20,6 @@ FREE = 6
 STOP = 7
 CHECK = 8
 REPLY = 9
-DISMISS = 10
 
 # From the process; SEGMENT, DROP and FREE go both ways.
 ALIVE = 32
@@ -34,6 +33,7 @@ LOG = 42
 ASK = 43
 METRIC = 44
 CHECKED = 45
+ABANDONED = 46
 
 INLINE = 0x80
 IS_LAST = 1

@@ -11,7 +11,7 @@ def to_json(parameters):
         if parameters is None or isinstance(parameters, dict):
             return ""
     if not isinstance(parameters, dict):
-        raise TypeError("parameters must be a dict, not %s" % type(parameters).__name__)
+        raise TritonModelException("Expect a dict of parameters, found type %s" % type(parameters))
     for key, value in parameters.items():
         if not isinstance(key, str):
             raise TritonModelException("Expect parameters keys to have type str, found type %s" % type(key))

@@ -158,9 +158,7 @@ class InferenceRequest:
         return InferenceTrace()
 
     def set_release_flags(self, flags):
-        if flags not in (RELEASE_ALL, RELEASE_RESCHEDULE):
-            raise TritonModelException("Unsupported flag provided to set_release_flags.")
-        self._release = flags
+        self._release = int(flags)
 
     def is_cancelled(self):
         region = self._region

@@ -23,9 +23,12 @@ class Reply:
         self.lock = threading.Lock()
 
     def __del__(self):
-        if not self.is_closed:
+        if self._is_open():
             self.is_closed = True
             self.host.abandon(self)
+
+    def _is_open(self):
+        return not self.is_closed and (self.answers == 0 or self.host.is_decoupled)
 
     def is_cancelled(self):
         return bool(self.region[self.at + 4])
@@ -59,7 +62,7 @@ class Reply:
     def close(self):
         """It is answered some other way. True unless it has been closed already."""
         with self.lock:
-            was_open = not self.is_closed
+            was_open = self._is_open()
             self.is_closed = True
             return was_open
 

@@ -1,0 +1,242 @@
+import type { Subscription } from 'rxjs';
+import { InferError, toInferError } from '../../streams/inference/error.ts';
+import type { ModelCalls } from '../../streams/inference/model-calls.ts';
+import type { Caller, InferRequest } from '../../streams/inference/request.ts';
+import type { InferResponse } from '../../streams/inference/response.ts';
+import type { Datatype } from '../../streams/tensors/datatype.ts';
+import { Tensor, type Tensors } from '../../streams/tensors/tensor.ts';
+import { type Frame, frameFlags, toProcess } from './frames.ts';
+import { parametersText, parseParameters } from './parameters-text.ts';
+import type { ProcessMemory } from './process-memory.ts';
+import type { PythonProcess } from './python-process.ts';
+import { numberOfCode } from './read-answers.ts';
+import { codeOf, datatypeOf } from './tensor-codes.ts';
+import { aligned, copyBytes } from './write-batch.ts';
+
+/** Of answers that a process has not yet read; past it a call that answers many times ends. */
+const mostUnreadBytes = 256 * 2 ** 20;
+
+export interface ModelCallerConfig {
+  readonly calls: ModelCalls;
+  readonly memory: ProcessMemory;
+  readonly process: () => PythonProcess;
+  /** Who calls, when it comes out of that batch and goes to that model. */
+  readonly callerFrom: (batch: number, model: string) => Caller;
+}
+
+/** As `ModelCall.encode` of `stub/weir_stub/calls.py` writes it. */
+interface CallHead {
+  readonly model: string;
+  readonly version: number;
+  readonly id: string;
+  readonly correlation: string;
+  readonly isText: boolean;
+  readonly flags: number;
+  readonly timeout: string;
+  readonly parameters: string;
+  readonly outputs: readonly string[];
+  /** Name, number of the datatype, shape, segment of this server's memory + 1 or 0, offset, bytes. */
+  readonly inputs: readonly (readonly [string, number, readonly number[], number, number, number])[];
+  readonly batch: number;
+}
+
+interface Call {
+  readonly id: number;
+  readonly batch: number;
+  readonly model: string;
+  /** Of the process's memory: the inputs lie there until the call has ended. */
+  readonly block: number;
+  readonly length: number;
+  readonly isDecoupled: boolean;
+  subscription: Subscription | undefined;
+  isOver: boolean;
+  answers: number;
+}
+
+const decoupledRefused = (model: string): string =>
+  `Model ${model} is using the decoupled. The current BLS request call doesn't support models using the decoupled transaction policy. ` +
+  "Please use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for decoupled models.'";
+
+/** Requests that a model's process makes of other models. Its library bounds how many run at once. */
+export class ModelCaller {
+  readonly #config: ModelCallerConfig;
+  #open: Call[] = [];
+  #unreadBytes = 0;
+  /** Bytes of unread answers by block of this server's memory; 0 for one that holds none. */
+  readonly #unread: number[] = [];
+
+  constructor(config: ModelCallerConfig) {
+    this.#config = config;
+  }
+
+  start(frame: Frame): void {
+    const buffer = this.#config.memory.theirs(frame);
+    const length = buffer.readUInt32LE(frame.offset);
+    const data = frame.offset + buffer.readUInt32LE(frame.offset + 4);
+    const head: CallHead = JSON.parse(buffer.toString('utf8', frame.offset + 8, frame.offset + 8 + length));
+    const call: Call = {
+      id: frame.id,
+      batch: head.batch,
+      model: head.model,
+      block: frame.block,
+      length: frame.length,
+      isDecoupled: (frame.flags & frameFlags.isDecoupled) !== 0,
+      subscription: undefined,
+      isOver: false,
+      answers: 0,
+    };
+    this.#open.push(call);
+    try {
+      this.#subscribe(call, this.#requestOf(head, buffer, data));
+    } catch (error) {
+      this.#fail(call, toInferError(error));
+    }
+  }
+
+  cancel(id: number): void {
+    const call = this.#open.find((each) => each.id === id);
+    if (call !== undefined) this.#cancel(call);
+  }
+
+  /** Nobody waits for the batch any more. */
+  cancelOf(batch: number): void {
+    for (const call of this.#open.filter((each) => each.batch === batch)) this.#cancel(call);
+  }
+
+  /** The process has ended. */
+  close(): void {
+    const open = this.#open;
+    this.#open = [];
+    for (const call of open) {
+      call.isOver = true;
+      call.subscription?.unsubscribe();
+    }
+  }
+
+  /** The process has read the block. */
+  wasRead(block: number): void {
+    this.#unreadBytes -= this.#unread[block] ?? 0;
+    this.#unread[block] = 0;
+  }
+
+  #subscribe(call: Call, request: InferRequest): void {
+    const { calls } = this.#config;
+    const { modelName, modelVersion } = request;
+    if (!calls.isReady(modelName, modelVersion)) {
+      throw new InferError('UNAVAILABLE', `Failed for execute the inference request. Model '${modelName}' is not ready.`);
+    }
+    if (!call.isDecoupled && calls.isDecoupled(modelName, modelVersion)) throw new InferError('UNIMPLEMENTED', decoupledRefused(modelName));
+    const subscription = calls.infer(request).subscribe({
+      next: (response) => this.#answer(call, response),
+      error: (error: unknown) => this.#fail(call, toInferError(error)),
+      complete: () => this.#complete(call),
+    });
+    if (call.isOver) subscription.unsubscribe();
+    else call.subscription = subscription;
+  }
+
+  #requestOf(head: CallHead, buffer: Buffer, data: number): InferRequest {
+    const inputs = new Map<string, Tensor>();
+    for (const [name, code, shape, segment, offset, size] of head.inputs) {
+      const memory = segment === 0 ? buffer : this.#config.memory.own(segment - 1);
+      const start = segment === 0 ? data + offset : offset;
+      inputs.set(name, new Tensor(knownDatatype(name, code), shape, memory, start, start + size));
+    }
+    return {
+      modelName: head.model,
+      modelVersion: head.version < 0 ? '' : String(head.version),
+      id: head.id,
+      inputs,
+      outputs: head.outputs.map((name) => ({ name, classification: 0 })),
+      parameters: parseParameters(head.parameters),
+      sequenceId: head.isText ? head.correlation : BigInt.asUintN(64, BigInt(head.correlation)),
+      sequenceStart: (head.flags & 1) !== 0,
+      sequenceEnd: (head.flags & 2) !== 0,
+      priority: 0n,
+      timeoutMicroseconds: BigInt(head.timeout),
+      caller: this.#config.callerFrom(head.batch, head.model),
+    };
+  }
+
+  #answer(call: Call, response: InferResponse): void {
+    if (call.isOver) return;
+    call.answers++;
+    if (response.error !== undefined) {
+      this.#tellError(call, response.error, response.isLast);
+    } else {
+      if (call.answers > 1 && this.#unreadBytes > mostUnreadBytes) {
+        this.#end(call);
+        this.#tellError(call, new InferError('RESOURCE_EXHAUSTED', `the model reads its answers from '${call.model}' too slowly`), true);
+        return;
+      }
+      this.#send(call, response, response.isLast || !call.isDecoupled);
+    }
+    if (response.isLast || !call.isDecoupled) this.#end(call);
+  }
+
+  #complete(call: Call): void {
+    if (call.isOver) return;
+    this.#end(call);
+    if (!call.isDecoupled) this.#tellError(call, new InferError('INTERNAL', `Model ${call.model} has given no response`), true);
+    else this.#config.process().send({ ...emptyEnd, id: call.id });
+  }
+
+  #send(call: Call, { outputs, parameters }: InferResponse, isLast: boolean): void {
+    const { memory } = this.#config;
+    const flags = isLast ? frameFlags.isLast : 0;
+    const places: (readonly [string, number, readonly number[], number, number])[] = [];
+    let end = 0;
+    for (const [name, { datatype, shape, byteLength }] of outputs) {
+      places.push([name, codeOf(datatype), shape, end, byteLength]);
+      end += aligned(byteLength);
+    }
+    const written = writeAnswer(memory, outputs, places, parametersText(parameters), end);
+    this.#unread[written.block.id] = written.length;
+    this.#unreadBytes += written.length;
+    memory.lend(toProcess.callAnswer, call.id, written.block, written.length, flags);
+  }
+
+  #fail(call: Call, error: InferError): void {
+    if (call.isOver) return;
+    this.#end(call);
+    // What the called model itself says comes as it is; what kept it from running is told with its name.
+    const isOfModel = error.reason === 'BACKEND';
+    const message = isOfModel ? error.message : `Model ${call.model} - Error when running inference: ${error.message}`;
+    this.#tellError(call, new InferError('INTERNAL', message), true);
+  }
+
+  #tellError({ id }: Call, { code, message }: InferError, isLast: boolean): void {
+    const text = JSON.stringify({ code: numberOfCode(code), message });
+    this.#config.process().sendText(toProcess.callAnswer, id, text, { flags: frameFlags.isError | (isLast ? frameFlags.isLast : 0) });
+  }
+
+  #cancel(call: Call): void {
+    if (call.isOver) return;
+    this.#end(call);
+    this.#tellError(call, new InferError('CANCELLED', ''), true);
+  }
+
+  #end(call: Call): void {
+    call.isOver = true;
+    this.#open.splice(this.#open.indexOf(call), 1);
+    call.subscription?.unsubscribe();
+    this.#config.memory.hasRead(call.block, call.length);
+  }
+}
+
+const emptyEnd: Frame = {
+  kind: toProcess.callAnswer,
+  flags: frameFlags.isLast,
+  segment: 0,
+  id: 0,
+  block: 0,
+  freed: 0,
+  offset: 0,
+  length: 0,
+};
+
+const knownDatatype = (name: string, code: number): Datatype => {
+  const datatype = datatypeOf(code);
+  if (datatype === undefined) throw new InferError('INTERNAL', `input '${name}' of a model call has no datatype`);
+  return datatype;
+};

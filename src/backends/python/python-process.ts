@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { machineScheduler } from '../../streams/flow/clock.ts';
+import type { Log } from '../../streams/inference/log.ts';
+import { trackEnding } from '../workers/workers-stopped.ts';
+import type { Interpreter } from './find-python.ts';
+import { frameReader } from './frame-reader.ts';
+import { type Frame, frameBytes, frameFlags, writeFrame } from './frames.ts';
+import { outputLines } from './output-lines.ts';
+
+const script = fileURLToPath(new URL('./stub/start.py', import.meta.url));
+const channelFd = 3;
+
+export interface ProcessEnd {
+  readonly reason: string;
+  /** Undefined for a process that a signal has ended, or that has never begun. */
+  readonly status: number | undefined;
+  readonly wasTold: boolean;
+}
+
+export interface PythonProcessConfig {
+  /** For messages: the instance's name. */
+  readonly name: string;
+  readonly interpreter: Interpreter;
+  /** Names of its shared memory begin with it. */
+  readonly memoryPrefix: string;
+  readonly log: Log;
+  /** `payload` is valid during the call. What it throws ends the process. */
+  readonly onFrame: (frame: Frame, payload: Buffer) => void;
+  /** It has ended, by itself or because it was told to, or has never begun: once, with what is known of why. */
+  readonly onEnd: (end: ProcessEnd) => void;
+}
+
+
+/**
+ * A Python process and the way to it. It leads a group of its own, so that a Ctrl-C at the terminal is not for it, and so that what it has started
+ * ends with it.
+ */
+export class PythonProcess {
+  readonly #config: PythonProcessConfig;
+  readonly #child: ChildProcess;
+  readonly #channel: Duplex;
+  #out: Buffer[] = [];
+  #isFlushing = false;
+  #isGone = false;
+  #isStopping = false;
+  #fault: string | undefined;
+
+  constructor(config: PythonProcessConfig) {
+    this.#config = config;
+    const { interpreter } = config;
+    this.#child = spawn(interpreter.command, ['-u', script], {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      detached: true,
+      env: { ...process.env, ...interpreter.environment, PYTHONDONTWRITEBYTECODE: '1' },
+    });
+    this.#channel = channelOf(this.#child);
+    this.#listen();
+  }
+
+  /** Sends one message, with all others of this turn of the event loop. */
+  send(frame: Frame): void {
+    const bytes = Buffer.allocUnsafe(frameBytes);
+    writeFrame(bytes, 0, frame);
+    this.#out.push(bytes);
+    this.#flushSoon();
+  }
+
+  sendText(kind: number, id: number, text: string, rest: Partial<Frame> = {}): void {
+    const payload = Buffer.from(text);
+    const frame = { ...noFields, ...rest, kind, id, length: payload.byteLength };
+    this.send({ ...frame, flags: frame.flags | frameFlags.inline });
+    this.#out.push(payload);
+  }
+
+  /** Ends it, and what it has started, at once. */
+  kill(): void {
+    if (!this.#isGone) killGroup(this.#child);
+  }
+
+  /** From now on its end is no death. Killed when it is there still after `limitMs`. */
+  endWithin(limitMs: number): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    if (this.#isGone) return;
+    const timer = machineScheduler.schedule(() => {
+      this.#config.log.warning(`model instance '${this.#config.name}' did not stop within ${limitMs / 1000} s: its process is killed`);
+      this.kill();
+    }, limitMs);
+    trackEnding(
+      new Promise((resolve) => {
+        this.#child.once('close', () => {
+          timer.unsubscribe();
+          resolve();
+        });
+      }),
+    );
+  }
+
+  #listen(): void {
+    const { log, name, onFrame } = this.#config;
+    const read = frameReader(onFrame);
+    this.#channel.on('data', (chunk: Buffer) => {
+      try {
+        read(chunk);
+      } catch (error) {
+        this.#fault ??= `it said what cannot be understood: ${error instanceof Error ? error.message : String(error)}`;
+        this.kill();
+      }
+    });
+    // A write to a process that has just ended; the end itself is told by the process.
+    this.#channel.on('error', () => undefined);
+    const out = outputLines((line) => log.info(`${name}: ${line}`));
+    const errors = outputLines((line) => log.warning(`${name}: ${line}`));
+    this.#child.stdout?.on('data', out.write).once('end', out.end);
+    this.#child.stderr?.on('data', errors.write).once('end', errors.end);
+    this.#child.once('error', (error) => {
+      this.#fault ??= error.message;
+      if (this.#child.pid === undefined) this.#end(undefined);
+    });
+    this.#child.once('exit', (code, signal) => {
+      this.#fault ??= signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`;
+      // What it had started would hold its pipes open.
+      killGroup(this.#child);
+      this.#end(code ?? undefined);
+    });
+  }
+
+  #end(status: number | undefined): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    unlinkMemory(this.#config.memoryPrefix);
+    this.#channel.destroy();
+    this.#config.onEnd({ reason: this.#fault ?? 'it ended', status, wasTold: this.#isStopping });
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    process.nextTick(() => {
+      this.#isFlushing = false;
+      const out = this.#out;
+      this.#out = [];
+      if (this.#isGone) return;
+      this.#channel.write(out.length === 1 && out[0] !== undefined ? out[0] : Buffer.concat(out));
+    });
+  }
+}
+
+export const noFields: Frame = { kind: 0, flags: 0, segment: 0, id: 0, block: 0, freed: 0, offset: 0, length: 0 };
+
+const channelOf = ({ stdio }: ChildProcess): Duplex => {
+  const channel = stdio[channelFd];
+  if (channel === null || channel === undefined || !('write' in channel) || !('read' in channel)) {
+    throw new Error('a child process has no pipe to speak through');
+  }
+  return channel;
+};
+
+const killGroup = ({ pid }: ChildProcess): void => {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nobody of the group is left.
+  }
+};
+
+/** Names of memory that one side had made and the other not yet seen. */
+const unlinkMemory = (prefix: string): void => {
+  for (const name of readdirSync('/dev/shm')) if (name.startsWith(prefix)) unlinkSync(join('/dev/shm', name));
+};
