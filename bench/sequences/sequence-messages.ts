@@ -42,7 +42,7 @@ export const sequenceMessages = ({ protocol, model, streams }: RealTime): Messag
   const encode = (slot: number): Buffer => {
     const parameters = { sequence_id: 1 + Math.floor(slot / slotsPerStream), sequence_start: slot % slotsPerStream === 0 };
     if (protocol === 'grpc-stream') return encodeRequest(asked, String(slot), contents, parameters);
-    const head = requestHead(asked, String(slot), contents, parameters);
+    const head = requestHead(asked, undefined, contents, parameters);
     const length = Buffer.alloc(4);
     length.writeUInt32LE(head.length);
     return Buffer.concat([length, head, ...contents]);

@@ -16,7 +16,7 @@ interface AnswerHead {
 /** The JSON that stands before binary tensors. */
 export const requestHead = (
   { inputs }: Question,
-  id: string,
+  id: string | undefined,
   contents: readonly Buffer[],
   parameters: Readonly<Record<string, number | boolean>> = {},
 ): Buffer =>
