@@ -10,8 +10,9 @@ import { record } from './record.ts';
 import { sequences } from './sequences.ts';
 import { soak } from './soak.ts';
 import { vad } from './vad.ts';
+import { waiting } from './waiting.ts';
 
-const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, cache, sequences, peers, soak, cycles };
+const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, waiting, cache, sequences, peers, soak, cycles };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

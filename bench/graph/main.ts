@@ -1,4 +1,5 @@
 import { identityBackend } from '../../src/backends/identity/identity-backend.ts';
+import { useEngineFlags } from '../../src/cli/engine-flags.ts';
 import { echoSpec } from './echo-spec.ts';
 import type { Engine } from './engine.ts';
 import { PlainQueue } from './plain-queue.ts';
@@ -40,6 +41,8 @@ const contests: Readonly<Record<GraphRun['model'], () => Promise<Contest>>> = {
   }),
 };
 
+// With the flags that the server gives itself.
+useEngineFlags();
 // The graph and the queue in one process, A B B A: `node bench/graph/main.ts RUN`, where RUN is a `GraphRun` as JSON; prints pairs as JSON.
 const { model, rounds, measureMs, inFlight }: GraphRun = JSON.parse(process.argv[2] ?? '');
 const { questions, ...engines } = await contests[model]();

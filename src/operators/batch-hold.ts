@@ -12,11 +12,6 @@ export interface BatchHoldConfig {
   readonly releases: ReleasedBatches;
 }
 
-export interface BatchHoldOwner {
-  /** The instance has been given back before the end. */
-  onReleased(): void;
-}
-
 /**
  * What a batch keeps from others while it runs: its instance, and the sequences of its requests. Both go at its end at the latest. An instance that takes
  * another batch before that is lent again at once, and sequences go on whose requests leave nothing behind.
@@ -25,16 +20,14 @@ export class BatchHold implements Releasable {
   releasePlace: Place<Releasable> | undefined;
   readonly #config: BatchHoldConfig;
   readonly #granted: Granted<Call, Instance>;
-  readonly #owner: BatchHoldOwner;
   #hasAsked = false;
   #hasInstance = true;
   #hasSteps: boolean;
   #isOver = false;
 
-  constructor(config: BatchHoldConfig, granted: Granted<Call, Instance>, owner: BatchHoldOwner) {
+  constructor(config: BatchHoldConfig, granted: Granted<Call, Instance>) {
     this.#config = config;
     this.#granted = granted;
-    this.#owner = owner;
     this.#hasSteps = granted.items.some(({ step }) => step !== undefined);
     config.counters.batches++;
   }
@@ -59,7 +52,6 @@ export class BatchHold implements Releasable {
     counters.released++;
     this.#endSteps(({ mayEndEarly }) => mayEndEarly);
     this.#granted.lease.release();
-    this.#owner.onReleased();
   }
 
   /** The batch runs no more: gives back what it still has. Called once. */

@@ -1,9 +1,10 @@
-import type { Observer } from 'rxjs';
+import type { Observer, Unsubscribable } from 'rxjs';
 import type { InOrder, Turn } from '../streams/flow/in-order.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
 import type { InferError } from '../streams/inference/error.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
+import type { Door } from './door.ts';
 import type { WaitingRequest } from './plan-batch.ts';
 import type { Step } from './step.ts';
 
@@ -20,10 +21,15 @@ interface CallConfig {
   readonly caller: Observer<InferResponse>;
   /** The queue that it is about to enter. */
   readonly holder: Cancellable;
+  /** By which it leaves in the end. */
+  readonly door?: Pick<Door, 'leave'> | undefined;
 }
 
-/** One request on its way through a model's graph, and the caller that waits for its answers. Ends once. */
-export class Call implements WaitingRequest {
+/**
+ * One request on its way through a model's graph, and the caller that waits for its answers. Ends once. It is what the caller unsubscribes, as one object:
+ * thousands of them may wait.
+ */
+export class Call implements WaitingRequest, Unsubscribable {
   readonly request: InferRequest;
   readonly rows: number;
   /** Of the step that is next, for a request of a sequence. */
@@ -33,6 +39,7 @@ export class Call implements WaitingRequest {
   /** From when on statistics count it as waiting. */
   queuedSinceMs: number;
   readonly #caller: Observer<InferResponse>;
+  readonly #door: Pick<Door, 'leave'> | undefined;
   /** Its turn among the answers of the model, where these leave in order. */
   #turn: Turn<InferResponse> | undefined;
   /** Who has the call now, the queue or a running batch, and is told when the caller cancels. */
@@ -45,13 +52,14 @@ export class Call implements WaitingRequest {
   answers = 0;
   #isOpen = true;
 
-  constructor({ request, rows, shapeKey, arrivedMs, caller, holder }: CallConfig) {
+  constructor({ request, rows, shapeKey, arrivedMs, caller, holder, door }: CallConfig) {
     this.request = request;
     this.rows = rows;
     this.shapeKey = shapeKey;
     this.arrivedMs = arrivedMs;
     this.queuedSinceMs = arrivedMs;
     this.#caller = caller;
+    this.#door = door;
     this.holder = holder;
   }
 
@@ -89,7 +97,13 @@ export class Call implements WaitingRequest {
     this.#out.error(error);
   }
 
-  /** The caller has unsubscribed; after an end of any kind it means nothing. */
+  /** Its caller waits no more, whether it has had its end or not. Called once. */
+  unsubscribe(): void {
+    this.cancel();
+    this.#door?.leave();
+  }
+
+  /** The caller has gone; after an end of any kind it means nothing. */
   cancel(): void {
     if (this.#isOpen) {
       this.#isOpen = false;

@@ -1,4 +1,4 @@
-import { Observable, type Observer } from 'rxjs';
+import { Observable, Subscriber, Subscription, type TeardownLogic, type Unsubscribable } from 'rxjs';
 import type { FailureReason } from '../streams/inference/error.ts';
 import { InferError } from '../streams/inference/error.ts';
 import type { EventSink } from '../streams/inference/events.ts';
@@ -21,44 +21,57 @@ export const emitEvents =
   (config: EmitEventsConfig): Layer =>
   (next) =>
   (request) =>
-    new Observable((caller) => {
-      const watch = new RequestWatch(config, caller);
-      // Runs after an end too, and finds the watch closed; added first, so that it counts before whatever unsubscribing sets off.
-      caller.add(watch);
-      return next(request).subscribe(watch);
-    });
+    new Observable((caller) => next(request).subscribe(new RequestWatch(config, caller)));
 
-/** One object instead of five closures for each request. */
-class RequestWatch implements Observer<InferResponse> {
+/** A Subscription may end before, and then takes itself out of the list that it is in. */
+const isAlone = (teardown: TeardownLogic): teardown is Unsubscribable =>
+  typeof teardown === 'object' && !(teardown instanceof Subscription);
+
+/**
+ * One object for each request, and no other subscriber. It is added to its caller before anything is subscribed to, so that a cancellation counts before whatever
+ * it sets off.
+ */
+class RequestWatch extends Subscriber<InferResponse> {
   readonly #config: EmitEventsConfig;
-  readonly #caller: Observer<InferResponse>;
   readonly #startMs: number;
+  #asked: Unsubscribable | undefined;
   #isOpen = true;
 
-  constructor(config: EmitEventsConfig, caller: Observer<InferResponse>) {
+  constructor(config: EmitEventsConfig, caller: Subscriber<InferResponse>) {
+    super(caller);
     this.#config = config;
-    this.#caller = caller;
     this.#startMs = config.scheduler.now();
   }
 
-  next(response: InferResponse): void {
+  protected override _next(response: InferResponse): void {
     // A caller may hang up on seeing the last answer: that is no cancellation.
     if (response.isLast) this.#end(undefined);
-    this.#caller.next(response);
+    super._next(response);
   }
 
-  error(error: unknown): void {
+  protected override _error(error: unknown): void {
     this.#end(error instanceof InferError ? error.reason : 'OTHER');
-    this.#caller.error(error);
+    super._error(error);
   }
 
-  complete(): void {
+  protected override _complete(): void {
     this.#end(undefined);
-    this.#caller.complete();
+    super._complete();
   }
 
-  unsubscribe(): void {
+  /** The call that it has asked, which is one object, stays here: the list that rxjs makes for the first teardown has room for seventeen. */
+  override add(teardown: TeardownLogic): void {
+    if (this.closed || this.#asked !== undefined || !isAlone(teardown)) super.add(teardown);
+    else this.#asked = teardown;
+  }
+
+  /** After an end, too. */
+  override unsubscribe(): void {
     this.#end('CANCELED');
+    super.unsubscribe();
+    const asked = this.#asked;
+    this.#asked = undefined;
+    asked?.unsubscribe();
   }
 
   #end(failure: FailureReason | undefined): void {

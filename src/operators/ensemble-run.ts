@@ -48,7 +48,8 @@ export class EnsembleRun implements Unsubscribable {
     const { branches, inputs } = this.#plan;
     const [branch] = branches;
     if (branch === undefined || !this.#holdModels()) return;
-    if (this.request.demand !== undefined) this.request.demand.onOpen = () => this.#reopen();
+    const onOpen = (): void => this.#reopen();
+    if (this.request.demand !== undefined) this.request.demand.onOpen = onOpen;
     const row = new EnsembleRow(this, branch, undefined);
     const whole: number[] = [];
     for (const { name, slot } of inputs) row.tensors.settle(slot, this.request.inputs.get(name), whole);
@@ -59,8 +60,11 @@ export class EnsembleRun implements Unsubscribable {
 
   /** A step has answered. */
   take(step: EnsembleStepRun, response: InferResponse): void {
-    if (response.error !== undefined) return this.failStep(step, response.error);
-    if (step.hasAnswered && !step.answersMany) return this.failStep(step, this.#anotherAnswer(step));
+    const error = response.error ?? (step.hasAnswered && !step.answersMany ? this.#anotherAnswer(step) : undefined);
+    if (error !== undefined) {
+      this.failStep(step, error);
+      return;
+    }
     step.hasAnswered = true;
     if (!this.#readSequence(step, response)) return;
     const row = step.answersMany ? this.#beginRow(step) : step.row;
@@ -89,7 +93,7 @@ export class EnsembleRun implements Unsubscribable {
 
   failStep(step: EnsembleStepRun, error: unknown): void {
     this.#end(step, 'failed');
-    this.#fail(this.#ensemble.stepError(step.plan.step, toInferError(error)));
+    this.#fail(this.#ensemble.stepError(step.plan.step, toInferError(error)), step);
   }
 
   /** An answer whose turn has come. */
@@ -266,9 +270,11 @@ export class EnsembleRun implements Unsubscribable {
     this.#ensemble.succeeded(this);
   }
 
-  #fail(error: InferError): void {
+  #fail(error: InferError, step?: EnsembleStepRun): void {
     if (!this.#isOpen) return;
     this.#close();
+    // It may not know: an answer of it was at fault.
+    step?.cancel();
     this.#caller.error(error);
     this.#ensemble.pump();
   }

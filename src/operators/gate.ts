@@ -47,11 +47,7 @@ export class Gate implements Cancellable {
         return undefined;
       }
       this.door.enter();
-      const call = this.#begin(request, caller);
-      return () => {
-        call.cancel();
-        this.door.leave();
-      };
+      return this.#begin(request, caller, this.door);
     });
 
   /** The same with a layer between the door and the queue, such as a cache: from the door on a request counts as inside. */
@@ -69,11 +65,10 @@ export class Gate implements Cancellable {
       caller.error(stoppingError(request));
       return undefined;
     }
-    const call = this.#begin(request, caller);
-    return () => call.cancel();
+    return this.#begin(request, caller, undefined);
   }
 
-  #begin(request: InferRequest, caller: Subscriber<InferResponse>): Call {
+  #begin(request: InferRequest, caller: Subscriber<InferResponse>, door: Door | undefined): Call {
     const call = new Call({
       request,
       rows: this.#rows(request),
@@ -81,6 +76,7 @@ export class Gate implements Cancellable {
       arrivedMs: this.#config.scheduler.now(),
       caller,
       holder: this,
+      door,
     });
     this.#calls.next(call);
     return call;

@@ -8,7 +8,7 @@ import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
 import { isBareEnd } from './bare-end.ts';
-import { BatchHold, type BatchHoldConfig, type BatchHoldOwner } from './batch-hold.ts';
+import { BatchHold, type BatchHoldConfig } from './batch-hold.ts';
 import type { Call, Cancellable } from './call.ts';
 import { ExecutionReport, type ReportConfig } from './execution-report.ts';
 import { type BatchedSpec, type FormedBatch, formBatch } from './form-batch.ts';
@@ -43,7 +43,7 @@ const noTensors: Tensors = new Map();
 
 type BatchPlan = RunBatchConfig & BatchHoldConfig & { readonly form: ReturnType<typeof formBatch> };
 
-class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
+class BatchRun implements Observer<Part>, Cancellable {
   readonly #config: BatchPlan;
   readonly #granted: Granted<Call, Instance>;
   readonly #ended: Subscriber<never>;
@@ -63,7 +63,7 @@ class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
     this.#config = config;
     this.#granted = granted;
     this.#ended = ended;
-    this.#hold = new BatchHold(config, granted, this);
+    this.#hold = new BatchHold(config, granted);
     this.#report = new ExecutionReport(config);
     this.#responses = config.spec.decoupled ? new ResponseReport(config, granted.items, this.#report) : undefined;
     // Rows that only fill a batch up belong to nobody: their calls have ended before.
@@ -75,7 +75,9 @@ class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
     const { counters } = this.#config;
     counters.in += this.#open;
     counters.running += this.#open;
-    lease.onEnded = (error) => this.#lose(error);
+    // By way of a variable: see `Garbage` in docs/architecture.md.
+    const onEnded = (error: unknown): void => this.#lose(error);
+    lease.onEnded = onEnded;
     let parts$: Observable<Part>;
     try {
       this.#batch = this.#form();
@@ -141,10 +143,6 @@ class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
     this.#stop(call);
   }
 
-  onReleased(): void {
-    this.#endIfLeft();
-  }
-
   /** However it ended. */
   end(): void {
     this.#isOver = true;
@@ -178,15 +176,10 @@ class BatchRun implements Observer<Part>, Cancellable, BatchHoldOwner {
     return formed?.batch ?? plain;
   }
 
-  /** Nobody waits for this call's answers any more. When that is true of all of them the instance hears it by the end of the run. */
+  /** Nobody waits for this call's answers any more. The instance hears by the end of the run when that is true of all of them. */
   #stop(call: Call): void {
-    if (!this.#endIfLeft()) this.#batch?.onCancelled?.(this.#granted.items.indexOf(call));
-  }
-
-  #endIfLeft(): boolean {
-    const isLeft = this.#open === 0 && !this.#hold.mustFinish;
-    if (isLeft) this.#ended.complete();
-    return isLeft;
+    if (this.#open === 0 && !this.#hold.mustFinish) this.#ended.complete();
+    else this.#batch?.onCancelled?.(this.#granted.items.indexOf(call));
   }
 
   #response(call: Call, part: Part): InferResponse {

@@ -6,6 +6,7 @@ import type { ModelSpec, SequenceBatching } from '../streams/inference/model-spe
 import type { Call } from './call.ts';
 import { EndedSequences } from './ended-sequences.ts';
 import { idleStep, shapesOf } from './idle-step.ts';
+import { InternalIds } from './internal-ids.ts';
 import type { OpenSequences } from './open-sequences.ts';
 import { isNoId, Sequence, type SequenceId, type SequenceKeeper } from './sequence.ts';
 import { cancelledError, conflictText, expiredError, fullError, idleText, lostError, lostText } from './sequence-errors.ts';
@@ -42,9 +43,8 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
   readonly #ended = new EndedSequences();
   readonly #watch: SequenceWatch;
   readonly #batchers: SlotBatcher[] = [];
-  readonly #hasTextIds: boolean;
+  readonly #internalIds: InternalIds;
   #sequences = 0;
-  #internalIds = 0n;
   #running = 0;
   #isClosed = false;
 
@@ -52,7 +52,7 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     const { spec, scheduler, batching } = config;
     this.#config = config;
     this.#fault = sequenceFault(spec);
-    this.#hasTextIds = batching.controls.some(({ kind, datatype }) => kind === 'CORRID' && datatype === 'BYTES');
+    this.#internalIds = new InternalIds(batching);
     this.#line = new SlotLine({
       strategy: batching.strategy,
       scheduler,
@@ -218,7 +218,7 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
 
   #begin(id: SequenceId): Sequence {
     const isInternal = isNoId(id);
-    const sequence = new Sequence(isInternal ? this.#internalId() : id, this.#sequences++, isInternal, this);
+    const sequence = new Sequence(isInternal ? this.#internalIds.next() : id, this.#sequences++, isInternal, this);
     if (isInternal) {
       sequence.isOver = true;
     } else {
@@ -228,12 +228,6 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     }
     this.#line.enter(sequence);
     return sequence;
-  }
-
-  /** From 1 on, for a request without id; as text where the model takes text. */
-  #internalId(): SequenceId {
-    const id = ++this.#internalIds;
-    return this.#hasTextIds ? `${id}` : id;
   }
 
   #see(sequence: Sequence, { arrivedMs, request, shapeKey }: Call): void {

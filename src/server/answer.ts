@@ -1,3 +1,4 @@
+import type { InferError } from '../streams/inference/error.ts';
 import type { Parameters } from '../streams/inference/parameters.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
 import { copyTensor } from '../streams/tensors/copy-tensor.ts';
@@ -14,6 +15,8 @@ export class Answer {
   readonly outputs: Tensors;
   /** True when the model knows that no other follows; the Observable's completion says so in any case. */
   readonly isLast: boolean;
+  /** Set for one that the model has failed to give, where others may follow; it has no outputs then. */
+  readonly error: InferError | undefined;
 
   constructor(response: InferResponse) {
     this.modelName = response.modelName;
@@ -23,6 +26,7 @@ export class Answer {
     // The model's memory is used again after `next()`: this is the one copy of the way out.
     this.outputs = new Map(Array.from(response.outputs, ([name, tensor]) => [name, copyTensor(tensor)]));
     this.isLast = response.isLast;
+    this.error = response.error;
   }
 
   /** @throws RangeError when the answer has no such output */

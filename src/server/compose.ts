@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { dynaSequenceBackend, sequenceBackend } from '../backends/accumulator/accumulator-backend.ts';
 import { identityBackend } from '../backends/identity/identity-backend.ts';
 import { onnxruntimeBackend } from '../backends/onnxruntime/onnxruntime-backend.ts';
+import { repeatBackend } from '../backends/repeat/repeat-backend.ts';
+import { squareBackend } from '../backends/square/square-backend.ts';
 import { createRepository, type LoadReport, type Repository } from '../repository/repository.ts';
 import { machineScheduler } from '../streams/flow/clock.ts';
 import type { DataPlane } from '../streams/inference/data-plane.ts';
@@ -47,6 +50,10 @@ const repositoryOf = (
   const backends = [
     onnxruntimeBackend({ config: settingsOfBackend(backendConfig, 'onnxruntime'), log: log.named('onnxruntime') }),
     identityBackend(),
+    repeatBackend(),
+    squareBackend(),
+    sequenceBackend(),
+    dynaSequenceBackend(),
   ];
   const batchSizes = new Map(backends.map(({ name }) => [name, defaultMaxBatchSize(backendConfig, name)]));
   return createRepository({

@@ -1,4 +1,4 @@
-import { defer, firstValueFrom, map, Observable, takeUntil } from 'rxjs';
+import { defer, firstValueFrom, map, Observable, takeUntil, tap } from 'rxjs';
 import type { DataPlane, ModelMetadata } from '../streams/inference/data-plane.ts';
 import type { ModelConfigDocument } from '../streams/inference/model-spec.ts';
 import type { ModelStatistics } from '../streams/inference/statistics.ts';
@@ -14,6 +14,10 @@ const abortOf = (signal: AbortSignal): Observable<never> =>
     signal.addEventListener('abort', fail, { once: true });
     return () => signal.removeEventListener('abort', fail);
   });
+
+const refuseFailed = ({ error }: Answer): void => {
+  if (error !== undefined) throw error;
+};
 
 /**
  * A model of a running server. It is looked up anew for each call, so a handle outlives a reload; where there is no such model, or none that is
@@ -47,7 +51,7 @@ export class ModelHandle {
    * answers, and with the signal's reason once that aborts, which cancels the request.
    */
   inferOnce(question: Question, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Answer> {
-    const answer = this.infer(question).pipe(onlyAnswer(this.name));
+    const answer = this.infer(question).pipe(onlyAnswer(this.name), tap(refuseFailed));
     return firstValueFrom(signal === undefined ? answer : answer.pipe(takeUntil(abortOf(signal))));
   }
 

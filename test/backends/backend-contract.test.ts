@@ -11,6 +11,7 @@ import { makeLog } from '../support/model.ts';
 import { identity, writeModel } from '../support/onnx-models.ts';
 import { inputSpec, modelSpec, outputSpec } from '../support/request-fixtures.ts';
 import { noCalls, noMetrics } from './javascript/workbench.ts';
+import { executes, hasPython, pythonModel } from './python/python-models.ts';
 
 const spec = modelSpec({ maxBatchSize: 16, inputs: [inputSpec('INPUT0', 'FP32', [-1])], outputs: [outputSpec('OUTPUT0', 'FP32', [-1])] });
 
@@ -72,3 +73,29 @@ backendContract('identity', () => withModel(identityBackend()));
 backendContract('javascript, a synchronous model', () => withModule(sharing));
 backendContract('javascript, an asynchronous model', () => withModule(copying));
 backendContract('javascript, a generator', () => withModule(streaming));
+
+/** The model in Python. */
+const withPython = async (code: string): Promise<BackendUnderContract> => {
+  const model = await pythonModel(code, { spec: { maxBatchSize: 16, inputs: spec.inputs, outputs: spec.outputs } });
+  return {
+    backend: model.backend,
+    files: model.files,
+    spec: model.spec,
+    close: () => model.remove(),
+  };
+};
+
+const answering = executes('return [pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy())]) for r in requests]');
+
+const sending = `import threading\n${executes(`
+def respond(senders, arrays):
+    for sender, array in zip(senders, arrays):
+        sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", array * 1)]), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+threading.Thread(target=respond, args=([r.get_response_sender() for r in requests], [r.inputs()[0].as_numpy() for r in requests])).start()
+return [None for _ in requests]
+`)}`;
+
+if (hasPython) {
+  backendContract('python', () => withPython(answering));
+  backendContract('python, answers from a thread', () => withPython(sending));
+}

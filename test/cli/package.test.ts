@@ -43,8 +43,14 @@ it('serves a model, with its workers and its protocols', async () => {
   expect(status).toBe(0);
 });
 
-it('exports the server, with types', async () => {
-  const names = `import('${join(folder, 'dist', 'index.js')}').then((all) => console.log(Object.keys(all).join()))`;
-  expect((await run(process.execPath, ['--eval', names])).stdout).toContain('Server');
-  expect(await readFile(join(folder, 'dist', 'index.d.ts'), 'utf8')).toContain('Server');
+// By the package's name, from inside of it: as a program does that has it installed.
+it.each([
+  ['weir', 'Server', 'index.d.ts'],
+  ['weir/operators', 'planBatch', 'operators.d.ts'],
+])('exports %s, with types', async (name, exported, types) => {
+  const names = `import('${name}').then((all) => console.log(Object.keys(all).join()))`;
+  expect((await run(process.execPath, ['--input-type=module', '--eval', names], { cwd: folder })).stdout.split(/[,\n]/)).toContain(
+    exported,
+  );
+  expect(await readFile(join(folder, 'dist', types), 'utf8')).toContain(exported);
 });

@@ -17,6 +17,6 @@ it.each([
   expect(layoutFaults([{ path, text }])).toHaveLength(1);
 });
 
-it('allows what the package exports to come from other files', () => {
-  expect(layoutFaults([{ path: 'src/index.ts', text: `export { Server } from './server.ts';` }])).toEqual([]);
+it.each(['src/index.ts', 'src/operators.ts'])('allows what %s exports to come from other files', (path) => {
+  expect(layoutFaults([{ path, text: `export { Server } from './server.ts';` }])).toEqual([]);
 });

@@ -44,10 +44,59 @@ output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 3 ] label_filename: "lab
 instance_group [ { kind: KIND_CPU } ]
 """
 
+DECOUPLED = "model_transaction_policy { decoupled: true } instance_group [ { count: 1 kind: KIND_CPU } ]"
+
+REPEAT_CONFIG = DECOUPLED + """
+backend: "repeat"
+input [ { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] },
+        { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] },
+        { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] } ]
+output [ { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] },
+         { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] } ]
+"""
+
+SQUARE_CONFIG = DECOUPLED + """
+backend: "square"
+max_batch_size: 4
+dynamic_batching { max_queue_delay_microseconds: 1000 }
+input [ { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] } ]
+output [ { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] } ]
+"""
+
+FAILING_CONFIG = SQUARE_CONFIG + """
+parameters { key: "CUSTOM_FAIL_COUNT" value: { string_value: "2" } }
+"""
+
+FLAGS = """
+  control_input [ { name: "START" control [ { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] } ] },
+                  { name: "READY" control [ { kind: CONTROL_SEQUENCE_READY int32_false_true: [ 0, 1 ] } ] } ]
+"""
+
+MORE_FLAGS = FLAGS + """
+  control_input [ { name: "END" control [ { kind: CONTROL_SEQUENCE_END int32_false_true: [ 0, 1 ] } ] },
+                  { name: "CORRID" control [ { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } ] } ]
+"""
+
+
+def sum_config(backend, batching):
+    return f"""
+backend: "{backend}"
+max_batch_size: 4
+input [ {{ name: "INPUT" data_type: TYPE_INT32 dims: [ -1 ] }} ]
+output [ {{ name: "OUTPUT" data_type: TYPE_INT32 dims: [ -1 ] }} ]
+sequence_batching {{ max_sequence_idle_microseconds: 60000000 {batching} }}
+instance_group [ {{ count: 1 kind: KIND_CPU }} ]
+"""
+
 
 def write_repository(folder):
     models = {f"identity_{datatype.lower()}": identity_config(datatype) for datatype in DATATYPES}
     models |= {"slow": SLOW_CONFIG, "labelled": LABELLED_CONFIG}
+    models |= {"repeat_int32": REPEAT_CONFIG, "square_int32": SQUARE_CONFIG, "square_failing": FAILING_CONFIG}
+    models |= {
+        "sequence": sum_config("sequence", "direct { }" + FLAGS),
+        "dyna_sequence": sum_config("dyna_sequence", "oldest { max_candidate_sequences: 4 }" + MORE_FLAGS),
+    }
     for name, config in models.items():
         (folder / name / "1").mkdir(parents=True)
         (folder / name / "config.pbtxt").write_text(config)

@@ -105,11 +105,11 @@ describe('Answer', () => {
 describe('errors in a stream', () => {
   it('are what protobufjs writes', () => {
     fc.assert(
-      fc.property(text, text, text, text, (id, modelName, modelVersion, message) => {
+      fc.property(text, text, text, text, fc.boolean(), (id, modelName, modelVersion, message, isLast) => {
         expect(decode(streamType, issueError(id, message))).toEqual(
           decode(streamType, encode(streamType, { error_message: message, infer_response: { id } })),
         );
-        expect(decode(streamType, answerError({ id, modelName, modelVersion }, message))).toEqual(
+        expect(decode(streamType, answerError({ id, modelName, modelVersion }, message, isLast ? 'last' : 'more'))).toEqual(
           decode(
             streamType,
             encode(streamType, {
@@ -118,7 +118,7 @@ describe('errors in a stream', () => {
                 id,
                 model_name: modelName,
                 model_version: modelVersion,
-                parameters: { triton_final_response: { bool_param: true } },
+                parameters: { triton_final_response: { bool_param: isLast } },
               },
             }),
           ),

@@ -6,7 +6,7 @@ import { noParameters } from '../../streams/inference/parameters.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { checkIdentity } from './check-identity.ts';
-import { executeDelayMs } from './execute-delay.ts';
+import { identityDelays } from './identity-delays.ts';
 
 export interface IdentityConfig {
   readonly scheduler: Scheduler;
@@ -19,8 +19,8 @@ interface Pair {
 
 /**
  * Answers each request with its own inputs: output i of the config is input i, bytes shared and not copied; an optional input that is absent leaves
- * its output out. The config parameter `execute_delay_ms` makes an execution last that long. Needs no model file and runs on the calling
- * thread, which it never blocks.
+ * its output out. Config parameters make executions and loads last, see `IdentityDelays`. Needs no model file and runs on the calling thread, which
+ * it never blocks.
  */
 export const identityBackend = ({ scheduler }: IdentityConfig = { scheduler: machineScheduler }): Backend => ({
   name: 'identity',
@@ -28,11 +28,15 @@ export const identityBackend = ({ scheduler }: IdentityConfig = { scheduler: mac
   gathers: false,
   answersMany: false,
   describe: () => Promise.resolve(undefined),
-  open: (_files, spec) =>
+  open: (_files, spec, { device }) =>
     new Observable((subscriber) => {
       // What it throws becomes the error of the Observable.
       checkIdentity(spec);
-      subscriber.next(identityInstance(spec, executeDelayMs(spec), scheduler));
+      const { creationMs, executionMs } = identityDelays(spec, device);
+      const start = (): void => subscriber.next(identityInstance(spec, executionMs, scheduler));
+      if (creationMs > 0) return scheduler.schedule(start, creationMs);
+      start();
+      return undefined;
     }),
 });
 

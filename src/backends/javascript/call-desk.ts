@@ -1,4 +1,4 @@
-import type { Subscription } from 'rxjs';
+import { Subject, takeUntil } from 'rxjs';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
@@ -16,7 +16,8 @@ interface OpenCall {
   readonly of: number;
   readonly model: string;
   readonly answers: CallMade['answers'];
-  subscription: Subscription | undefined;
+  /** Ends the call, also one that answers before `subscribe` has returned. */
+  readonly stop: Subject<void>;
   received: number;
   /** Bytes of each answer that was not read yet. */
   readonly unread: number[];
@@ -43,7 +44,7 @@ export class CallDesk {
   make(message: CallMade, requests: readonly InferRequest[] | undefined): void {
     const { calls, modelName } = this.#config;
     const { call, slot, of, answers, model } = message;
-    const open: OpenCall = { slot, of, model, answers, subscription: undefined, received: 0, unread: [], unreadBytes: 0 };
+    const open: OpenCall = { slot, of, model, answers, stop: new Subject(), received: 0, unread: [], unreadBytes: 0 };
     this.#open[call] = open;
     if (requests === undefined) {
       this.#end(call, cancelled);
@@ -56,14 +57,14 @@ export class CallDesk {
       return;
     }
     const request = requestOf(message, { modelName, caller: callerOf(message, requests) });
-    const subscription = calls.infer(request).subscribe({
-      next: (response) => this.#answer(call, open, response),
-      error: (error: unknown) => this.#end(call, toInferError(error)),
-      complete: () => this.#end(call, undefined),
-    });
-    // It may be over already.
-    if (this.#open[call] === open) open.subscription = subscription;
-    else subscription.unsubscribe();
+    calls
+      .infer(request)
+      .pipe(takeUntil(open.stop))
+      .subscribe({
+        next: (response) => this.#answer(call, open, response),
+        error: (error: unknown) => this.#end(call, toInferError(error)),
+        complete: () => this.#end(call, undefined),
+      });
   }
 
   /** The model has read so many answers. */
@@ -86,7 +87,7 @@ export class CallDesk {
 
   /** The worker is gone. */
   close(): void {
-    for (const open of this.#open.splice(0)) open?.subscription?.unsubscribe();
+    for (const open of this.#open.splice(0)) open?.stop.next();
   }
 
   #answer(call: number, open: OpenCall, response: InferResponse): void {
@@ -128,7 +129,7 @@ export class CallDesk {
     const open = this.#open[call];
     if (open === undefined) return;
     this.#open[call] = undefined;
-    open.subscription?.unsubscribe();
+    open.stop.next();
     this.#config.post({ kind: 'call-ended', call, error: error === undefined ? undefined : wireOf(error) });
   }
 }

@@ -37,8 +37,7 @@ export class MetricTable {
     const family = this.#metrics.family(name, description, kind);
     const known = this.#families.get(name) ?? { family, series: new Map<string, Series>() };
     const key = labelsKey(labels);
-    const metric = family.series(labels, buckets);
-    const series = known.series.get(key) ?? { metric, users: 0 };
+    const series = known.series.get(key) ?? { metric: family.series(labels, buckets), users: 0 };
     series.users++;
     known.series.set(key, series);
     this.#families.set(name, known);

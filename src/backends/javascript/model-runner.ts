@@ -17,6 +17,7 @@ export interface ModelRunnerConfig {
   readonly concurrency: number;
   readonly clock: (() => number) | undefined;
   readonly post: (message: FromWorker) => void;
+  readonly postNumber: (message: number) => void;
   /** Nothing runs any more, and nothing more will come. */
   readonly onUnload: () => void;
 }
@@ -37,17 +38,17 @@ export class ModelRunner {
     this.#config = config;
   }
 
-  receive(message: ToWorker): void {
-    if (typeof message === 'number') {
-      const slot = message >> 1;
-      if ((message & 1) === slotMessages.read) {
-        this.#slots[slot]?.read();
-        return;
-      }
-      this.#waiting.push(slot);
-      this.#startWaiting();
+  receiveNumber(message: number): void {
+    const slot = message >> 1;
+    if ((message & 1) === slotMessages.read) {
+      this.#slots[slot]?.read();
       return;
     }
+    this.#waiting.push(slot);
+    this.#startWaiting();
+  }
+
+  receive(message: ToWorker): void {
     const { calls, questions } = this.#config;
     switch (message.kind) {
       case 'slot':
@@ -89,12 +90,12 @@ export class ModelRunner {
       if (this.#running >= this.#config.concurrency || this.#waiting.length > 0) return;
       if (!runner.isPending || runner.isReleased) continue;
       runner.isReleased = true;
-      this.#config.post(answerMessage(slot, answerMessages.released));
+      this.#config.postNumber(answerMessage(slot, answerMessages.released));
     }
   }
 
   #newSlot(slot: number, state: SlotState): SlotRunner {
-    const { model, ports, load, calls, post, clock } = this.#config;
+    const { model, ports, load, calls, post, postNumber, clock } = this.#config;
     return new SlotRunner({
       slot,
       state,
@@ -103,6 +104,7 @@ export class ModelRunner {
       load,
       calls,
       post,
+      postNumber,
       clock,
       onPending: () => this.#release(),
       onEnded: () => {

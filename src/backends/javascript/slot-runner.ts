@@ -10,11 +10,10 @@ import type { TensorView } from './tensor-view.ts';
 import { textOf, wireErrorOf } from './wire-error.ts';
 import type { WorkerCalls } from './worker-calls.ts';
 import type { WorkerPorts } from './worker-ports.ts';
-import { answerMessage, answerMessages, type FromWorker } from './worker-protocol.ts';
+import { answerMessage, answerMessages, type FromWorker, mostUnread } from './worker-protocol.ts';
 import { type AnswerTarget, writeAnswer } from './write-answer.ts';
 
-/** Answers of a generator that may wait to be read, and their bytes. */
-const mostUnread = 64;
+/** Bytes of answers that may wait to be read. */
 const mostUnreadBytes = 4 * 2 ** 20;
 
 /** Answers of a generator after which the event loop has its turn, whatever the generator waits for. */
@@ -28,6 +27,7 @@ export interface SlotRunnerConfig {
   readonly load: LoadContext;
   readonly calls: WorkerCalls;
   readonly post: (message: FromWorker) => void;
+  readonly postNumber: (message: number) => void;
   /** The main thread's clock, where somebody asks when a batch began. */
   readonly clock: (() => number) | undefined;
   /** `execute` has returned, and the batch is not over. */
@@ -70,6 +70,7 @@ export class SlotRunner {
     const { state, clock, model, load, calls, slot } = this.#config;
     this.isPending = false;
     this.isReleased = false;
+    this.#isCancelled = false;
     this.#startMs = performance.now();
     if (clock !== undefined) state.beganMs = clock();
     this.#outputs.reset();
@@ -172,7 +173,7 @@ export class SlotRunner {
   }
 
   async #stream(execution: Execution, answers: AsyncIterable<ModelAnswer> | Iterable<ModelAnswer>): Promise<void> {
-    const { state, slot, post } = this.#config;
+    const { state, slot, postNumber } = this.#config;
     execution.isStreaming = true;
     this.#outputs.leave();
     this.#sent = 0;
@@ -187,7 +188,7 @@ export class SlotRunner {
       }
       const next = writeAnswer(target, at, requestOf(execution, answer), answer, answer.isLast === true);
       this.#sent++;
-      post(answerMessage(slot, answerMessages.answer, at));
+      postNumber(answerMessage(slot, answerMessages.answer, at));
       at = next;
       if (this.#sent - state.read >= mostUnread || this.#outputs.size > mostUnreadBytes) await this.#untilRead();
       else if (this.#sent % answersInTurn === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -212,10 +213,10 @@ export class SlotRunner {
   }
 
   #finish(count: number): void {
-    const { slot, state, post } = this.#config;
+    const { slot, state, postNumber } = this.#config;
     this.#outputs.words[0] = count;
     state.runMs = performance.now() - this.#startMs;
-    this.#end(() => post(answerMessage(slot, answerMessages.done)));
+    this.#end(() => postNumber(answerMessage(slot, answerMessages.done)));
   }
 
   #fail(error: unknown): void {
@@ -229,7 +230,6 @@ export class SlotRunner {
   #end(tell: () => void): void {
     if (this.#execution !== undefined) this.#execution.isOver = true;
     this.#execution = undefined;
-    this.#isCancelled = false;
     this.isPending = false;
     tell();
     this.#config.onEnded();

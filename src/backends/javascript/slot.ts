@@ -9,6 +9,10 @@ import { SlotState } from './slot-state.ts';
 export interface Run {
   readonly batch: Batch;
   readonly subscriber: Subscriber<Part>;
+  /** Where it lies, as long as the worker has it. */
+  slot: Slot | undefined;
+  /** Requests whose callers went before it had a slot. */
+  readonly gone: number[];
 }
 
 /** The main thread's side of a slot. */

@@ -22,6 +22,9 @@ export interface WorkerStart {
   readonly clockOffsetMs: number | undefined;
   /** Counts of lines of the log: see `LogLines`. */
   readonly logMarks: SharedArrayBuffer;
+  /** The rings of numbers to and from the worker. */
+  readonly toWorker: SharedArrayBuffer;
+  readonly fromWorker: SharedArrayBuffer;
 }
 
 /** The data with which a worker that completes a config starts. */
@@ -32,9 +35,8 @@ export interface CompleteStart extends Pick<WorkerStart, 'modelDirectory' | 'ver
 
 export type CompleteAnswer = { readonly kind: 'completed'; readonly config: ModelConfigDocument } | NotLoaded | LogLine;
 
-/** A number is `slotMessage` of a slot. */
+/** Beside these, numbers: `slotMessage` of a slot. */
 export type ToWorker =
-  | number
   /** Memories of a slot: of a new one both, and later inputs that have been made anew. */
   | { readonly kind: 'slot'; readonly slot: number; readonly state: SharedArrayBuffer | undefined; readonly inputs: SharedArrayBuffer }
   /** The caller of request `of` has gone; −1 for those of all. The marks in shared memory say it already. */
@@ -45,9 +47,8 @@ export type ToWorker =
   | Reply
   | { readonly kind: 'unload' };
 
-/** A number is `answerMessage` of a slot. */
+/** Beside these, numbers: `answerMessage` of a slot. */
 export type FromWorker =
-  | number
   | { readonly kind: 'ready' }
   | NotLoaded
   /** A memory of a slot has been made anew: one of `areas`, or one beyond them. With that of outputs those beyond are gone. */
@@ -135,6 +136,9 @@ export interface MetricMade {
 }
 
 export type MetricUpdate = readonly [metric: number, what: 'increment' | 'set' | 'observe', value: number];
+
+/** Answers of one batch that may wait to be read. */
+export const mostUnread = 64;
 
 /** What a number to the worker says: a batch lies in the slot, or all that was emitted of one has been read. */
 export const slotMessages = { begin: 0, read: 1 } as const;

@@ -1,4 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { NumberRing } from '../workers/number-ring.ts';
+import { WireEnd } from '../workers/wire-end.ts';
 import { describeFault, loadModel } from './load-model.ts';
 import { LogLines } from './log-lines.ts';
 import type { LoadContext } from './model-context.ts';
@@ -13,7 +15,22 @@ import type { FromWorker, Reply, ToWorker, WorkerStart } from './worker-protocol
 
 const start: WorkerStart = workerData;
 
-const post = (message: FromWorker, transfer?: readonly ArrayBuffer[]): void => parentPort?.postMessage(message, transfer);
+const post = (message: FromWorker, transfer?: readonly ArrayBuffer[]): void => wire.send(message, transfer);
+
+let runner: ModelRunner | undefined;
+
+const wire: WireEnd<ToWorker, FromWorker> = new WireEnd({
+  incoming: new NumberRing(start.toWorker),
+  outgoing: new NumberRing(start.fromWorker),
+  post: (message, transfer) => parentPort?.postMessage(message, transfer),
+  wakes: 'at-once',
+  onNumber: (message) => runner?.receiveNumber(message),
+  onMessage: (message) => {
+    // Answers to what `load` asks come before there is a runner.
+    if (runner !== undefined) runner.receive(message);
+    else if (message.kind === 'reply') answer(message);
+  },
+});
 
 const log = new LogLines(start.logMarks, post);
 const questions = new Questions();
@@ -52,12 +69,7 @@ const unload = async (model: Model): Promise<void> => {
 const serve = async (): Promise<void> => {
   log.capture(process.stdout, 'info');
   log.capture(process.stderr, 'warning');
-  let runner: ModelRunner | undefined;
-  // Answers to what `load` asks come before there is a runner.
-  parentPort?.on('message', (message: ToWorker) => {
-    if (runner !== undefined) runner.receive(message);
-    else if (typeof message === 'object' && message.kind === 'reply') answer(message);
-  });
+  parentPort?.on('message', (message) => wire.receive(message));
   const model = await loadModel(start);
   try {
     await model.load?.(context);
@@ -75,6 +87,7 @@ const serve = async (): Promise<void> => {
     concurrency: start.concurrency,
     clock: clockOf(start.clockOffsetMs),
     post,
+    postNumber: (message) => wire.sendNumber(message),
     onUnload: () => void unload(model),
   });
   post({ kind: 'ready' });

@@ -1,7 +1,7 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import { machineScheduler } from '../../streams/flow/clock.ts';
-import { type BoundTensors, bindTensors, knownOutputShapes, placeOutputs } from './bound-tensors.ts';
 import { GrowingMemory } from '../workers/growing-memory.ts';
+import { type BoundTensors, bindTensors, knownOutputShapes, placeOutputs } from './bound-tensors.ts';
 import { type LoadedSession, reasonOf } from './load-session.ts';
 import { ortTensor, wireLength, writeWire } from './ort-tensor.ts';
 import { alignUp, highestRank, outputAreas, SlotMemory, type TensorPlace } from './slot-memory.ts';

@@ -72,6 +72,11 @@ export class Arena {
     return this.#segments.reduce((sum, { size }) => sum + size, 0);
   }
 
+  /** Makes the first segment. @throws InferError when the system has no memory left */
+  prepare(): void {
+    if (this.#segments.length === 0) this.#make(this.#roundUp(this.#config.firstBytes));
+  }
+
   /** @throws InferError when the system has no memory left */
   take(sizeBytes: number): Block {
     const size = sizeClass(sizeBytes);
@@ -106,6 +111,8 @@ export class Arena {
   }
 
   #segmentFor(size: number): Segment {
+    // Always a small one first, which stays: so a large batch is never what everything after it lies beside.
+    this.prepare();
     for (const segment of this.#segments) if (segment.size - segment.end >= size) return segment;
     for (const segment of this.#segments) {
       if (segment.used > 0 || segment.size < size) continue;

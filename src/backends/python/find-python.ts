@@ -10,16 +10,16 @@ import { InferError } from '../../streams/inference/error.ts';
 export interface Interpreter {
   readonly command: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Removes what was unpacked for it. */
-  dispose(): Promise<void>;
+  /** Whoever took it needs it no longer. */
+  release(): void;
 }
 
-const parameterName = 'EXECUTION_ENV_PATH';
+/** The key of a model's parameters. */
+export const environmentParameter = 'EXECUTION_ENV_PATH';
+
 const modelDirectoryToken = '$$TRITON_MODEL_DIRECTORY';
 
 const run = promisify(execFile);
-
-const keep = (): Promise<void> => Promise.resolve();
 
 /** A relative path begins in the model's folder. */
 const resolvePath = (given: string, { modelDirectory }: ModelFiles): string => {
@@ -27,7 +27,8 @@ const resolvePath = (given: string, { modelDirectory }: ModelFiles): string => {
   return isAbsolute(path) ? path : join(modelDirectory, path);
 };
 
-const missing = (path: string, what: string): InferError => new InferError('INVALID_ARGUMENT', `${parameterName} '${path}' ${what}`);
+const unusable = (path: string, what: string, cause?: unknown): InferError =>
+  new InferError('INVALID_ARGUMENT', `${environmentParameter} '${path}' ${what}`, { cause });
 
 const unpack = async (path: string): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-python-'));
@@ -36,42 +37,78 @@ const unpack = async (path: string): Promise<string> => {
     return folder;
   } catch (cause) {
     await rm(folder, { recursive: true, force: true });
-    throw new InferError('INVALID_ARGUMENT', `${parameterName} '${path}' is no archive that tar can unpack`, { cause });
+    throw unusable(path, 'is no archive that tar can unpack', cause);
   }
 };
 
-const inFolder = async (folder: string, given: string): Promise<Pick<Interpreter, 'command' | 'environment'>> => {
-  for (const name of ['python3', 'python']) {
-    const command = join(folder, 'bin', name);
-    if ((await stat(command).catch(() => undefined)) === undefined) continue;
-    const path = [join(folder, 'bin'), process.env.PATH ?? ''].join(delimiter);
-    // What `activate` of the two kinds of environment would set.
-    const libraries = [join(folder, 'lib'), ...(process.env.LD_LIBRARY_PATH === undefined ? [] : [process.env.LD_LIBRARY_PATH])].join(delimiter);
-    const isConda = (await stat(join(folder, 'conda-meta')).catch(() => undefined)) !== undefined;
-    const environment = isConda ? { PATH: path, CONDA_PREFIX: folder, LD_LIBRARY_PATH: libraries } : { PATH: path, VIRTUAL_ENV: folder };
-    return { command, environment };
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
+
+const withFirst = (folder: string, list: string | undefined): string =>
+  list === undefined || list === '' ? folder : folder + delimiter + list;
+
+/** What `activate` of the two kinds of environment would set. */
+const inFolder = async (folder: string, given: string): Promise<Omit<Interpreter, 'release'>> => {
+  const candidates = ['python3', 'python'].map((name) => join(folder, 'bin', name));
+  for (const command of candidates) {
+    if (!(await exists(command))) continue;
+    const PATH = withFirst(join(folder, 'bin'), process.env.PATH);
+    if (!(await exists(join(folder, 'conda-meta')))) return { command, environment: { PATH, VIRTUAL_ENV: folder } };
+    const LD_LIBRARY_PATH = withFirst(join(folder, 'lib'), process.env.LD_LIBRARY_PATH);
+    return { command, environment: { PATH, CONDA_PREFIX: folder, LD_LIBRARY_PATH } };
   }
-  throw missing(given, 'has no bin/python3');
+  throw unusable(given, 'has no bin/python3');
 };
 
-/**
- * The Python that a model's `EXECUTION_ENV_PATH` names: a venv or conda folder, or an archive of one, which is unpacked into a folder for temporary
- * files. Without it, `python3` on the PATH.
- *
- * Rejects with INVALID_ARGUMENT when it names none.
- */
-export const findPython = async (files: ModelFiles, environmentPath: string | undefined): Promise<Interpreter> => {
-  if (environmentPath === undefined || environmentPath === '') return { command: 'python3', environment: {}, dispose: keep };
-  const path = resolvePath(environmentPath, files);
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) throw missing(path, 'does not exist');
-  if (found.isDirectory()) return { ...(await inFolder(await realpath(path), path)), dispose: keep };
-  const folder = await unpack(path);
-  const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  try {
-    return { ...(await inFolder(folder, path)), dispose };
-  } catch (error) {
-    await dispose();
-    throw error;
+interface Unpacked {
+  readonly folder: Promise<string>;
+  users: number;
+}
+
+const onPath: Interpreter = { command: 'python3', environment: {}, release: () => undefined };
+
+/** Finds the Python of each model; an archive is unpacked once for all that use it at the same time, into a folder for temporary files. */
+export class Environments {
+  /** By path, time and size of the archive. */
+  readonly #unpacked = new Map<string, Unpacked>();
+
+  /**
+   * The Python that a model's `EXECUTION_ENV_PATH` names: a venv or conda folder, or an archive of one. Without it, `python3` on the PATH.
+   *
+   * Rejects with INVALID_ARGUMENT when it names none.
+   */
+  async take(files: ModelFiles, environmentPath: string | undefined): Promise<Interpreter> {
+    if (environmentPath === undefined || environmentPath === '') return onPath;
+    const path = resolvePath(environmentPath, files);
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined) throw unusable(path, 'does not exist');
+    if (found.isDirectory()) return { ...(await inFolder(await realpath(path), path)), release: () => undefined };
+    return this.#takeArchive(path, `${path} ${found.mtimeMs} ${found.size}`);
   }
-};
+
+  async #takeArchive(path: string, key: string): Promise<Interpreter> {
+    const unpacked = this.#unpacked.get(key) ?? { folder: unpack(path), users: 0 };
+    this.#unpacked.set(key, unpacked);
+    unpacked.users++;
+    let isTaken = true;
+    const release = (): void => {
+      if (!isTaken) return;
+      isTaken = false;
+      this.#leave(key, unpacked);
+    };
+    try {
+      return { ...(await inFolder(await unpacked.folder, path)), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #leave(key: string, unpacked: Unpacked): void {
+    unpacked.users--;
+    if (unpacked.users > 0) return;
+    this.#unpacked.delete(key);
+    const remove = async (): Promise<void> => rm(await unpacked.folder, { recursive: true, force: true });
+    // One that could not be unpacked has left nothing.
+    remove().catch(() => undefined);
+  }
+}

@@ -44,7 +44,7 @@ export const fromProcess = {
   abandoned: 46,
 } as const;
 
-export const frameFlags = { inline: 0x80, isLast: 1, isError: 2, isDecoupled: 1, hasFailed: 1 } as const;
+export const frameFlags = { inline: 0x80, isLast: 1, isError: 2, isDecoupled: 1, hasFailed: 1, isExecuted: 1 } as const;
 
 export interface Frame {
   readonly kind: number;

@@ -4,14 +4,14 @@ import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
-import { Tensor, type Tensors } from '../../streams/tensors/tensor.ts';
+import { Tensor } from '../../streams/tensors/tensor.ts';
 import { type Frame, frameFlags, toProcess } from './frames.ts';
 import { parametersText, parseParameters } from './parameters-text.ts';
 import type { ProcessMemory } from './process-memory.ts';
-import type { PythonProcess } from './python-process.ts';
+import { noFields, type PythonProcess } from './python-process.ts';
 import { numberOfCode } from './read-answers.ts';
-import { codeOf, datatypeOf } from './tensor-codes.ts';
-import { aligned, copyBytes } from './write-batch.ts';
+import { datatypeOf } from './tensor-codes.ts';
+import { writeAnswer } from './write-answer.ts';
 
 /** Of answers that a process has not yet read; past it a call that answers many times ends. */
 const mostUnreadBytes = 256 * 2 ** 20;
@@ -169,7 +169,12 @@ export class ModelCaller {
         this.#tellError(call, new InferError('RESOURCE_EXHAUSTED', `the model reads its answers from '${call.model}' too slowly`), true);
         return;
       }
-      this.#send(call, response, response.isLast || !call.isDecoupled);
+      try {
+        this.#send(call, response, response.isLast || !call.isDecoupled);
+      } catch (error) {
+        this.#fail(call, toInferError(error));
+        return;
+      }
     }
     if (response.isLast || !call.isDecoupled) this.#end(call);
   }
@@ -184,13 +189,7 @@ export class ModelCaller {
   #send(call: Call, { outputs, parameters }: InferResponse, isLast: boolean): void {
     const { memory } = this.#config;
     const flags = isLast ? frameFlags.isLast : 0;
-    const places: (readonly [string, number, readonly number[], number, number])[] = [];
-    let end = 0;
-    for (const [name, { datatype, shape, byteLength }] of outputs) {
-      places.push([name, codeOf(datatype), shape, end, byteLength]);
-      end += aligned(byteLength);
-    }
-    const written = writeAnswer(memory, outputs, places, parametersText(parameters), end);
+    const written = writeAnswer(memory, outputs, parametersText(parameters));
     this.#unread[written.block.id] = written.length;
     this.#unreadBytes += written.length;
     memory.lend(toProcess.callAnswer, call.id, written.block, written.length, flags);
@@ -224,16 +223,7 @@ export class ModelCaller {
   }
 }
 
-const emptyEnd: Frame = {
-  kind: toProcess.callAnswer,
-  flags: frameFlags.isLast,
-  segment: 0,
-  id: 0,
-  block: 0,
-  freed: 0,
-  offset: 0,
-  length: 0,
-};
+const emptyEnd: Frame = { ...noFields, kind: toProcess.callAnswer, flags: frameFlags.isLast };
 
 const knownDatatype = (name: string, code: number): Datatype => {
   const datatype = datatypeOf(code);

@@ -50,4 +50,9 @@ export class ModelMetrics {
     this.#series[series]?.remove();
     this.#series[series] = undefined;
   }
+
+  removeAll(): void {
+    for (let series = 0; series < this.#series.length; series++) this.removeSeries(series);
+    for (let family = 0; family < this.#families.length; family++) this.removeFamily(family);
+  }
 }

@@ -1,6 +1,6 @@
 import { InferError } from '../../streams/inference/error.ts';
 import { Arena, type Block } from './arena.ts';
-import { fromProcess, type Frame, toProcess } from './frames.ts';
+import { type Frame, fromProcess, toProcess } from './frames.ts';
 import { noFields, type PythonProcess } from './python-process.ts';
 import type { PythonSettings } from './python-settings.ts';
 import { createSharedMemory, openSharedMemory, type SharedMemory } from './shared-memory.ts';
@@ -64,7 +64,8 @@ export class ProcessMemory {
   /** Memory of the process. @throws InferError INTERNAL for a range that it has not */
   theirs({ segment, offset, length }: Frame): Buffer {
     const buffer = this.#theirs[segment]?.buffer;
-    if (buffer === undefined || offset + length > buffer.byteLength) throw new InferError('INTERNAL', 'a message names memory that is not there');
+    if (buffer === undefined || offset + length > buffer.byteLength)
+      throw new InferError('INTERNAL', 'a message names memory that is not there');
     return buffer;
   }
 

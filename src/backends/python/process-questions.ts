@@ -7,14 +7,19 @@ type Question =
   | { readonly op: 'ready'; readonly name: string; readonly version: string }
   | { readonly op: 'load' | 'unload'; readonly name: string }
   | { readonly op: 'family'; readonly name: string; readonly description: string; readonly kind: 'counter' | 'gauge' | 'histogram' }
-  | { readonly op: 'series'; readonly family: number; readonly labels: Readonly<Record<string, string>>; readonly buckets?: readonly number[] }
+  | {
+      readonly op: 'series';
+      readonly family: number;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly buckets?: readonly number[];
+    }
   | { readonly op: 'value'; readonly metric: number }
   | { readonly op: 'forget-family' | 'forget-metric'; readonly id: number };
 
 /** What a server says that is not in explicit control mode. */
 const notExplicit = 'explicit model load / unload is not allowed if polling is enabled';
 
-const valueOf = (question: Question, calls: ModelCalls, metrics: ModelMetrics): unknown => {
+const resultOf = (question: Question, calls: ModelCalls, metrics: ModelMetrics): unknown => {
   switch (question.op) {
     case 'ready':
       return calls.isReady(question.name, question.version);
@@ -39,7 +44,7 @@ const valueOf = (question: Question, calls: ModelCalls, metrics: ModelMetrics): 
 /** The answer, as JSON: `{ value }` or `{ error }`. */
 export const answerQuestion = (text: string, calls: ModelCalls, metrics: ModelMetrics): string => {
   try {
-    return JSON.stringify({ value: valueOf(JSON.parse(text), calls, metrics) });
+    return JSON.stringify({ value: resultOf(JSON.parse(text), calls, metrics) });
   } catch (error) {
     return JSON.stringify({ error: toInferError(error).message });
   }

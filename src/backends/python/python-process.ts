@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { machineScheduler } from '../../streams/flow/clock.ts';
 import type { Log } from '../../streams/inference/log.ts';
@@ -13,6 +13,9 @@ import { outputLines } from './output-lines.ts';
 
 const script = fileURLToPath(new URL('./stub/start.py', import.meta.url));
 const channelFd = 3;
+
+/** After the end of a process, for what it said before. */
+const longestReadMs = 1000;
 
 export interface ProcessEnd {
   readonly reason: string;
@@ -34,7 +37,6 @@ export interface PythonProcessConfig {
   readonly onEnd: (end: ProcessEnd) => void;
 }
 
-
 /**
  * A Python process and the way to it. It leads a group of its own, so that a Ctrl-C at the terminal is not for it, and so that what it has started
  * ends with it.
@@ -45,7 +47,9 @@ export class PythonProcess {
   readonly #channel: Duplex;
   #out: Buffer[] = [];
   #isFlushing = false;
+  readonly #gone = Promise.withResolvers<void>();
   #isGone = false;
+  #isBroken = false;
   #isStopping = false;
   #fault: string | undefined;
 
@@ -81,32 +85,29 @@ export class PythonProcess {
     if (!this.#isGone) killGroup(this.#child);
   }
 
-  /** From now on its end is no death. Killed when it is there still after `limitMs`. */
+  /** From now on its end is no death. Killed when it is there still after `limitMs`; 0 for at once. */
   endWithin(limitMs: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
     if (this.#isGone) return;
+    if (limitMs === 0) this.kill();
     const timer = machineScheduler.schedule(() => {
+      if (limitMs === 0) return;
       this.#config.log.warning(`model instance '${this.#config.name}' did not stop within ${limitMs / 1000} s: its process is killed`);
       this.kill();
     }, limitMs);
-    trackEnding(
-      new Promise((resolve) => {
-        this.#child.once('close', () => {
-          timer.unsubscribe();
-          resolve();
-        });
-      }),
-    );
+    trackEnding(this.#gone.promise.finally(() => timer.unsubscribe()));
   }
 
   #listen(): void {
     const { log, name, onFrame } = this.#config;
     const read = frameReader(onFrame);
     this.#channel.on('data', (chunk: Buffer) => {
+      if (this.#isBroken) return;
       try {
         read(chunk);
       } catch (error) {
+        this.#isBroken = true;
         this.#fault ??= `it said what cannot be understood: ${error instanceof Error ? error.message : String(error)}`;
         this.kill();
       }
@@ -125,8 +126,24 @@ export class PythonProcess {
       this.#fault ??= signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`;
       // What it had started would hold its pipes open.
       killGroup(this.#child);
-      this.#end(code ?? undefined);
+      this.#endWhenRead(code ?? undefined);
     });
+  }
+
+  /** What it said last may still lie in the pipe. A program of its that left the group could hold that open for ever. */
+  #endWhenRead(status: number | undefined): void {
+    const end = (): void => {
+      timer.unsubscribe();
+      this.#end(status);
+    };
+    const timer = machineScheduler.schedule(end, longestReadMs);
+    if (this.#channel.closed) end();
+    else this.#channel.once('close', end);
+    const later = machineScheduler.schedule(() => {
+      this.#child.stdout?.destroy();
+      this.#child.stderr?.destroy();
+    }, longestReadMs);
+    this.#child.once('close', () => later.unsubscribe());
   }
 
   #end(status: number | undefined): void {
@@ -135,6 +152,7 @@ export class PythonProcess {
     unlinkMemory(this.#config.memoryPrefix);
     this.#channel.destroy();
     this.#config.onEnd({ reason: this.#fault ?? 'it ended', status, wasTold: this.#isStopping });
+    this.#gone.resolve();
   }
 
   #flushSoon(): void {
@@ -154,9 +172,7 @@ export const noFields: Frame = { kind: 0, flags: 0, segment: 0, id: 0, block: 0,
 
 const channelOf = ({ stdio }: ChildProcess): Duplex => {
   const channel = stdio[channelFd];
-  if (channel === null || channel === undefined || !('write' in channel) || !('read' in channel)) {
-    throw new Error('a child process has no pipe to speak through');
-  }
+  if (!(channel instanceof Duplex)) throw new Error('a child process has no pipe to speak through');
   return channel;
 };
 

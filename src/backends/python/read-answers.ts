@@ -1,7 +1,7 @@
+import type { Part } from '../../streams/inference/backend.ts';
 import { type ErrorCode, InferError } from '../../streams/inference/error.ts';
 import { noParameters } from '../../streams/inference/parameters.ts';
 import { Tensor, type Tensors } from '../../streams/tensors/tensor.ts';
-import type { Part } from '../../streams/inference/backend.ts';
 import { readSize } from './frames.ts';
 import { parseParameters } from './parameters-text.ts';
 import { datatypeOf } from './tensor-codes.ts';
@@ -9,7 +9,7 @@ import { datatypeOf } from './tensor-codes.ts';
 const batchHead = 16;
 const recordHead = 16;
 const outputHead = 24;
-const flags = { last: 1, rescheduled: 2, error: 4, empty: 8 } as const;
+const flags = { last: 1, rescheduled: 2, error: 4 } as const;
 
 /** By the numbers of `TritonError`. */
 const codes: readonly ErrorCode[] = [
@@ -38,7 +38,6 @@ const padded = (size: number): number => Math.ceil(size / 8) * 8;
 export class AnswerReader {
   /** Of the block. */
   readonly #buffer: Buffer;
-  readonly #offset: number;
   readonly #dataStart: number;
   readonly #own: (segment: number) => Buffer;
   #at: number;
@@ -49,7 +48,6 @@ export class AnswerReader {
   /** `own` gives this server's memory by segment: outputs that are inputs lie there still. */
   constructor(buffer: Buffer, offset: number, own: (segment: number) => Buffer) {
     this.#buffer = buffer;
-    this.#offset = offset;
     this.#own = own;
     this.runMs = buffer.readDoubleLE(offset) * 1000;
     this.#left = buffer.readUInt32LE(offset + 8);
@@ -82,12 +80,6 @@ export class AnswerReader {
     const parameters = parseParameters(text);
     if ((marks & flags.rescheduled) === 0) return { of, outputs: tensors, parameters, isLast, error: undefined };
     return { of, outputs: tensors, parameters, isLast, isRescheduled: true, error: undefined };
-  }
-
-  /** Whether the next one is the end of its request without an answer. */
-  get isBare(): boolean {
-    const marks = this.#buffer[this.#at + 4] ?? 0;
-    return (marks & flags.empty) !== 0 && (marks & flags.rescheduled) === 0;
   }
 
   #text(length: number): string {

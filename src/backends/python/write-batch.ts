@@ -119,11 +119,7 @@ const stringsIn = (tensors: Tensors): number => {
 };
 
 const recordBytes = ({ inputs }: InferRequest, whole: Tensors, texts: Texts): number =>
-  recordHead +
-  layoutBytes(inputs) +
-  layoutBytes(whole) +
-  stringPlace * (stringsIn(inputs) + stringsIn(whole)) +
-  padded(textsBytes(texts));
+  recordHead + layoutBytes(inputs) + layoutBytes(whole) + stringPlace * (stringsIn(inputs) + stringsIn(whole)) + padded(textsBytes(texts));
 
 class RecordWriter {
   readonly #buffer: Buffer;

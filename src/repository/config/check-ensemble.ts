@@ -5,17 +5,13 @@ import type { ConfigEnsembleStep, ConfigEnsembling, ModelConfig } from './model-
 const stepField = (index: number): string => `ensemble_scheduling.step[${index}]`;
 
 /** What an ensemble has no use for: Triton's refusals, and those of what it would ignore. */
-const checkOtherFields = (written: ModelConfig): readonly Finding[] => {
-  const { name } = written;
+const checkOtherFields = (name: string, written: ModelConfig): readonly Finding[] => {
   const findings: Finding[] = [];
   if (written.instance_group.length > 0)
     findings.push(fault('instance_group', `instance group should not be specified for ensemble '${name}'`));
   if (written.optimization !== undefined)
     findings.push(fault('optimization', `optimization should not be specified for ensemble '${name}'`));
   if (written.model_warmup.length > 0) findings.push(fault('model_warmup', `model_warmup can not be specified for ensemble '${name}'`));
-  for (const field of ['dynamic_batching', 'sequence_batching'] as const) {
-    if (written[field] !== undefined) findings.push(fault(field, `${field} can not be specified for ensemble '${name}'`));
-  }
   for (const field of ['batch_input', 'batch_output'] as const) {
     if (written[field].length > 0) findings.push(fault(field, `${field} can not be specified for ensemble '${name}'`));
   }
@@ -143,7 +139,7 @@ const checkFlow = ({ name, input, output }: ModelConfig, scheduling: ConfigEnsem
 export const checkEnsemble = (config: ModelConfig, written: ModelConfig, repeatedKeys: readonly string[]): readonly Finding[] => {
   const { name, ensemble_scheduling: scheduling } = config;
   if (scheduling === undefined) return [];
-  const others = checkOtherFields(written);
+  const others = checkOtherFields(name, written);
   if (scheduling.step.length === 0) return [...others, fault('ensemble_scheduling', `must specify 'step' for ensemble '${name}'`)];
   const ofSteps = [
     ...scheduling.step.flatMap((step, index) => checkStep(name, step, index)),

@@ -3,7 +3,6 @@ import type { EnsembleGraph } from '../../operators/ensemble-graph.ts';
 import type { ModelFiles } from '../../streams/inference/backend.ts';
 import type { EnsembleStep, ModelSpec } from '../../streams/inference/model-spec.ts';
 import { checkEnsembleConfig } from '../config/check.ts';
-import { checkCache } from '../config/check-cache.ts';
 import { compile } from '../config/compile.ts';
 import type { Finding } from '../config/findings.ts';
 import { ConfigFaults, describeFinding, warning } from '../config/findings.ts';
@@ -112,7 +111,6 @@ export const prepareEnsemble = async (model: ReadModel, version: string, options
   const isDecoupled = branches.count > 1;
   const fitting = [
     ...checkSteps({ ensemble, steps, models: specs, branches }),
-    ...(isDecoupled ? checkCache(withDecoupled(config, true)) : []),
     ...(!isDecoupled && written.config.model_transaction_policy?.decoupled
       ? [warning('model_transaction_policy.decoupled', `no step of ensemble ${config.name} is decoupled: neither is the ensemble`)]
       : []),

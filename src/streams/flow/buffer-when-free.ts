@@ -100,7 +100,7 @@ export const bufferWhenFree =
       };
 
       const decideAtTickEnd = (): void => {
-        if (turn !== undefined || isDeciding || lane.length === 0 || permits.isEmpty) return;
+        if (turn !== undefined || isDeciding || permits.isEmpty) return;
         turn = scheduler.schedule(() => {
           stopTurn();
           decide();

@@ -79,7 +79,6 @@ export class Outbox<T extends NonNullable<unknown>> {
 
   /** Forgets what waits: the sink is gone. */
   close(): void {
-    if (this.#isClosed) return;
     this.#isClosed = true;
     this.#waiting.clear();
     this.#queuedBytes = 0;

@@ -4,7 +4,7 @@ import type { Lane } from './lane.ts';
 import type { Ranked } from './sorted-list.ts';
 import { SortedList } from './sorted-list.ts';
 import type { Place } from './waiting-list.ts';
-import { WaitingList } from './waiting-list.ts';
+import { Link, WaitingList } from './waiting-list.ts';
 
 /** How one level treats its items. */
 export interface LevelRule<Item> {
@@ -24,11 +24,11 @@ export interface PriorityLaneConfig<Item> {
 }
 
 /** A level in which something waits. */
-class Level<Item> implements Ranked {
+class Level<Item extends NonNullable<unknown>> implements Ranked {
   readonly rank: bigint;
   readonly rule: LevelRule<Item>;
-  readonly inTime = new WaitingList<Entry<Item>>();
-  readonly late = new WaitingList<Entry<Item>>();
+  readonly inTime = new WaitingList<Item>();
+  readonly late = new WaitingList<Item>();
 
   constructor(rank: bigint, rule: LevelRule<Item>) {
     this.rank = rank;
@@ -40,26 +40,21 @@ class Level<Item> implements Ranked {
   }
 }
 
-class Entry<Item> implements Place<Item>, Due {
-  readonly item: Item;
+/** Stands in a list of its level. */
+class Entry<Item extends NonNullable<unknown>> extends Link<Item> implements Due {
   readonly level: Level<Item>;
   readonly dueMs: number;
   readonly order: number;
   at = -1;
-  /** Its link in the list of its level, and whether that is the list of the late ones. */
-  link: Place<Entry<Item>>;
+  /** In which of the two. */
   isLate = false;
 
   constructor(item: Item, level: Level<Item>, order: number) {
-    this.item = item;
+    super(item);
     this.level = level;
     this.order = order;
     this.dueMs = level.rule.deadlineMs(item);
-    this.link = level.inTime.push(this);
-  }
-
-  get isTaken(): boolean {
-    return this.link.isTaken;
+    level.inTime.append(this);
   }
 }
 
@@ -100,8 +95,8 @@ export class PriorityLane<Item extends NonNullable<unknown>> implements Lane<Ite
 
   shift(): Item | undefined {
     const level = this.#levels.first;
-    const entry = level?.inTime.first ?? level?.late.first;
-    if (entry === undefined) return undefined;
+    const entry = level?.inTime.firstLink ?? level?.late.firstLink;
+    if (!(entry instanceof Entry)) return undefined;
     this.#take(entry);
     return entry.item;
   }
@@ -130,24 +125,24 @@ export class PriorityLane<Item extends NonNullable<unknown>> implements Lane<Ite
         return entry.item;
       }
       this.#deadlines.remove(entry);
-      entry.level.inTime.remove(entry.link);
+      entry.level.inTime.remove(entry);
       entry.isLate = true;
-      entry.link = entry.level.late.push(entry);
+      entry.level.late.append(entry);
     }
     return undefined;
   }
 
   *[Symbol.iterator](): Iterator<Item> {
     for (const { inTime, late } of this.#levels) {
-      for (const { item } of inTime) yield item;
-      for (const { item } of late) yield item;
+      for (let link = inTime.firstLink; link !== undefined; link = link.after) yield link.item;
+      for (let link = late.firstLink; link !== undefined; link = link.after) yield link.item;
     }
   }
 
   #take(entry: Entry<Item>): void {
     const { level } = entry;
     this.#deadlines.remove(entry);
-    (entry.isLate ? level.late : level.inTime).remove(entry.link);
+    (entry.isLate ? level.late : level.inTime).remove(entry);
     this.#length--;
     if (level.length === 0) this.#levels.remove(level);
   }

@@ -66,11 +66,13 @@ class SharedLease<Who extends Contender, Resource> implements Lease<Resource> {
     this.#who = who;
     this.#permits = permits;
     for (const { pool, count } of who.shares) pool.used += count;
-    own.onEnded = (error) => {
+    // By way of a variable, so that V8 does not make it an old object: it would keep the lease, and all of its batch, alive.
+    const onEnded = (error: unknown): void => {
       this.#giveBack();
       this.onEnded?.(error);
       permits.grant();
     };
+    own.onEnded = onEnded;
   }
 
   get resource(): Resource {

@@ -5,15 +5,15 @@ export interface Place<T> {
   readonly isTaken: boolean;
 }
 
-class Link<T> implements Place<T> {
+/** What stands in a list: one at a time, which alone writes it. To be extended where an item needs an object of its own anyway. */
+export class Link<T> implements Place<T> {
   readonly item: T;
   before: Link<T> | undefined;
   after: Link<T> | undefined;
-  isTaken = true;
+  isTaken = false;
 
-  constructor(item: T, before: Link<T> | undefined) {
+  constructor(item: T) {
     this.item = item;
-    this.before = before;
   }
 }
 
@@ -35,13 +35,24 @@ export class WaitingList<T extends NonNullable<unknown>> {
     return this.#first?.item;
   }
 
+  get firstLink(): Link<T> | undefined {
+    return this.#first;
+  }
+
   push(item: T): Place<T> {
-    const link = new Link(item, this.#last);
+    const link = new Link(item);
+    this.append(link);
+    return link;
+  }
+
+  /** `link` must be in no list. */
+  append(link: Link<T>): void {
+    link.before = this.#last;
+    link.isTaken = true;
     if (this.#last === undefined) this.#first = link;
     else this.#last.after = link;
     this.#last = link;
     this.#length++;
-    return link;
   }
 
   shift(): T | undefined {

@@ -71,6 +71,8 @@ export interface Instance {
    * `next()`. An error fails every request of the batch that has had no last part. Unsubscribing cancels the batch.
    */
   run(batch: Batch): Observable<Part>;
+  /** Whether the model's own code says that it can work; absent where it has no say. Never throws, and answers at once. */
+  isReady?(): boolean;
 }
 
 export interface Batch {

@@ -118,6 +118,38 @@ describe('execute_delay_ms', () => {
   });
 });
 
+describe('the other delays', () => {
+  const withParameters = (parameters: Readonly<Record<string, string>>) => ({
+    ...pair('INT8'),
+    parameters: new Map(Object.entries(parameters)),
+  });
+
+  it.each([
+    ['1', 3, 90],
+    ['1', 0, 30],
+    ['0', 3, 30],
+  ])('instance_wise_delay_multiplier %s on device %d makes it last %d ms', (multiplier, device, expected) => {
+    const scheduler = new VirtualTimeScheduler();
+    const spec = withParameters({ execute_delay_ms: '30', instance_wise_delay_multiplier: multiplier });
+    const [instance] = collect(identityBackend({ scheduler }).open(files, spec, { ...placement, device })).values;
+    const ends: number[] = [];
+    const batch = batchOf(inferRequest({ INPUT0: tensorFrom('INT8', [1], [5]) }));
+    instance?.run(batch).subscribe({ complete: () => ends.push(scheduler.now()) });
+    scheduler.flush();
+    expect(ends).toEqual([expected]);
+  });
+
+  it('creation_delay_sec is how long a load takes, and ends with it', () => {
+    const scheduler = new VirtualTimeScheduler();
+    const up: number[] = [];
+    const open$ = identityBackend({ scheduler }).open(files, withParameters({ creation_delay_sec: '2' }), placement);
+    open$.subscribe(() => up.push(scheduler.now()));
+    open$.subscribe(() => up.push(-1)).unsubscribe();
+    scheduler.flush();
+    expect(up).toEqual([2000]);
+  });
+});
+
 describe('a config that is no identity', () => {
   it.each<[string, Partial<ModelSpec>]>([
     [

@@ -205,6 +205,26 @@ describe('errors', () => {
     ]);
   });
 
+  it('of a decoupled model may come between its answers', async () => {
+    const stream = serving.client.stream();
+    stream.send(ask('held_stream', 'a'));
+    stream.send(ask('held_stream', 'b'));
+    await heldStream.holds(2);
+    const [a, b] = [heldStream.at(0), heldStream.at(1)];
+    a.next();
+    a.next({ error: new InferError('UNKNOWN', 'skipped', { reason: 'BACKEND' }), outputs: new Map() });
+    b.next();
+    b.finish();
+    a.finish();
+    expect((await stream.finish()).messages.map(see)).toEqual([
+      answered('a', false, 'held_stream 1'),
+      { id: 'a', error: 'skipped', final: false, outputs: 0, model: 'held_stream ' },
+      answered('b', false, 'held_stream 1'),
+      answered('b', true, 'held_stream 1'),
+      answered('a', true, 'held_stream 1'),
+    ]);
+  });
+
   it('of a message that is none end the stream', async () => {
     const stream = serving.client.stream();
     stream.send(ask('held', 'a'));
@@ -231,6 +251,20 @@ describe('triton_grpc_error', () => {
     expect(messages.map(see)).toEqual([answered('a', true)]);
     expect(end).toMatchObject({ code: status.INVALID_ARGUMENT, details: 'no good' });
     expect(held.cancelled).toBe(1);
+  });
+
+  it('ends it at an error that would come between answers, too', async () => {
+    const stream = serving.client.stream(errorMode);
+    stream.send(ask('held_stream', 'a'));
+    stream.send(ask('held_stream', 'b'));
+    await heldStream.holds(2);
+    const [a] = [heldStream.at(0)];
+    a.next();
+    a.next({ error: new InferError('UNAVAILABLE', 'not now', { reason: 'BACKEND' }), outputs: new Map() });
+    const { messages, status: end } = await stream.ended;
+    expect(messages.map(see)).toEqual([answered('a', false, 'held_stream 1')]);
+    expect(end).toMatchObject({ code: status.UNAVAILABLE, details: 'not now' });
+    expect(heldStream.cancelled).toBe(2);
   });
 
   it('leaves errors in issuing a request as they are', async () => {

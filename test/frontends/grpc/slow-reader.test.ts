@@ -83,7 +83,7 @@ describe('a client that does not read', () => {
     const client = new GrpcClient(started.port);
     await client.infer(message({ model_name: 'fill' }));
     const stream = client.stream();
-    stream.send(message({ model_name: 'stream', parameters: { count: { int64_param: 8 } } }));
+    for (const model of ['stream', 'patient']) stream.send(message({ model_name: model, parameters: { count: { int64_param: 8 } } }));
     await stream.finish();
     client.close();
     return [started, await started.report()];
@@ -118,6 +118,37 @@ describe('a client that does not read', () => {
     expect(last.waitingCalls).toBeGreaterThan(200);
     const after = await started.until(({ outboxBytes }) => outboxBytes === 0);
     expect(after).toMatchObject({ requestsInFlight: 0, waitingCalls: 0 });
+  });
+
+  it('makes a model wait that can, and stops it by going', async () => {
+    const [started, before] = await warm();
+    const client = await DeafClient.open(started.port, 'default');
+    client.call(streamPath).send(message({ model_name: 'patient', parameters: { count: { int64_param: 100_000 } } }));
+    const last = await started.settled(await started.until(({ outboxBytes }) => outboxBytes > 15 * mebibyte));
+    expect(last.emitted - before.emitted).toBeLessThan(20_000);
+    expect(last.peakBytes - before.peakBytes).toBeLessThan(64 * mebibyte);
+    expect(last.requestsInFlight).toBe(1);
+    client.close();
+    const after = await started.settled(await started.until(({ requestsInFlight }) => requestsInFlight === 0));
+    expect([after.outboxBytes, after.emitted]).toEqual([0, last.emitted]);
+  });
+
+  it('lets a model go on that waited once it reads, each of a stream in its turn', async () => {
+    const [started] = await warm();
+    const client = new GrpcClient(started.port);
+    const stream = client.stream();
+    stream.call.pause();
+    const count = 20_000;
+    for (const id of ['a', 'b']) stream.send(message({ model_name: 'patient', id, parameters: { count: { int64_param: count } } }));
+    await started.settled(await started.until(({ outboxBytes }) => outboxBytes > 15 * mebibyte));
+    stream.call.resume();
+    const { messages } = await stream.finish();
+    client.close();
+    const ids = messages.map(({ infer_response: response }) => (response as Fields).id);
+    expect([ids.length, ids.filter((id) => id === 'a').length]).toEqual([2 * count, count]);
+    // The one that was first did not take all of the room that came.
+    expect(ids.indexOf('b')).toBeLessThan(1000);
+    expect(ids.lastIndexOf('a')).toBeGreaterThan(count);
   });
 
   it('gets RESOURCE_EXHAUSTED from a model that cannot wait', async () => {

@@ -33,7 +33,7 @@ class SlowCall implements Call {
   }
 }
 
-const noOwner = { onMessage: () => {}, onFailure: () => {}, onEnd: () => {} };
+const noOwner = { onMessage: () => {}, onAnswerError: () => {}, onFailure: () => {}, onEnd: () => {}, takesMore: true };
 const request = (id: string): StreamRequest => new StreamRequest(noOwner, { id, modelName: 'm', modelVersion: '' }, 0);
 const message = (letter: string, size = 100): Buffer => Buffer.alloc(size, letter);
 

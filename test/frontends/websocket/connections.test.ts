@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { interval, map } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { machineScheduler } from '../../../src/streams/flow/clock.ts';
+import { produce } from '../../../src/streams/flow/produce.ts';
 import type { Infer } from '../../../src/streams/inference/infer.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import type { Client } from './support/client.ts';
@@ -124,6 +126,48 @@ describe('a connection', () => {
     expect(all.slice(0, -1).every(({ tail }) => tail.equals(bytes))).toBe(true);
     expect(all.at(-1)?.json).toMatchObject({ id: 'flood', code: 'RESOURCE_EXHAUSTED' });
     expect((await client.receive()).json).toMatchObject({ id: 'after', parameters: { triton_final_response: true } });
+  });
+
+  it('makes models wait that can while nobody reads, and lets each go on in its turn', async () => {
+    const count = 5000;
+    let made = 0;
+    const memory = Buffer.alloc(2048);
+    const patient: Infer = (request) =>
+      produce({
+        count,
+        make: (index) => {
+          made++;
+          memory.writeUInt32LE(index);
+          return answer(request, { outputs: new Map([['X', new Tensor('UINT8', [memory.length], memory)]]), isLast: false });
+        },
+        delayMs: () => 0,
+        demand: request.demand,
+        scheduler: machineScheduler,
+      });
+    server = await startWebSocket({ patient });
+    const client = await open('/v2/models/patient/stream', 'weir.v2.binary');
+    client.webSocket.pause();
+    for (const id of ['a', 'b']) client.send({ id, inputs: [], parameters: { binary_data_output: true } });
+    let before = -1;
+    while (made > before || made === 0) {
+      before = made;
+      for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+    }
+    expect(made).toBeLessThan(2 * count);
+    expect(server.frontEnd.connections()).toMatchObject({ requestsInFlight: 2 });
+    client.webSocket.resume();
+    const seen: Record<string, number[]> = { a: [], b: [] };
+    const order: string[] = [];
+    while (order.length < 2 * count) {
+      const { json, tail } = await client.receive();
+      if (json.parameters.triton_final_response) continue;
+      order.push(json.id);
+      seen[json.id]?.push(tail.readUInt32LE(0));
+    }
+    const all = Array.from({ length: count }, (_, index) => index);
+    expect(seen).toEqual({ a: all, b: all });
+    expect(order.lastIndexOf('a')).toBeGreaterThan(count);
+    expect(order.lastIndexOf('b')).toBeGreaterThan(count);
   });
 
   it('gives each request one final message, whenever it is cancelled', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { InferError } from '../../../src/streams/inference/error.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import type { Client } from './support/client.ts';
 import { connectClient } from './support/client.ts';
@@ -185,6 +186,23 @@ describe('an error', () => {
     client.send({ model_name: 'failingHalfway', id: 'h', inputs: [input] });
     const all = await client.receiveAll();
     expect(all.map(({ json }) => json.error)).toEqual([undefined, 'no good']);
+  });
+
+  it('of a decoupled model may come between its answers', async () => {
+    const manual = new ManualModel();
+    const client = await connect('/v2/stream', 'weir.v2.json', { manual: manual.infer });
+    client.send({ model_name: 'manual', id: 'm', inputs: [input] });
+    await manual.started(1);
+    const [run] = manual.runs;
+    if (run === undefined) throw new Error('it has started');
+    const error = new InferError('UNKNOWN', 'skipped', { reason: 'BACKEND' });
+    run.responses.next(answer(run.request, { isLast: false }));
+    run.responses.next(answer(run.request, { isLast: false, error, outputs: new Map() }));
+    manual.finish(0);
+    const all = await client.receiveAll();
+    expect(all.length).toBe(3);
+    expect(all[1]?.json).toEqual({ id: 'm', error: 'skipped', code: 'UNKNOWN', parameters: { triton_final_response: false } });
+    expect(all[2]?.json.outputs.length).toBe(1);
   });
 
   it('names the request when the model is unknown', async () => {

@@ -28,6 +28,7 @@ const rooms: readonly Room[] = [
   { path: 'src/main.ts', floor: 4, packages: undefined },
   { path: 'src/server.ts', floor: 4, packages: undefined },
   { path: 'src/index.ts', floor: 4, packages: undefined },
+  { path: 'src/operators.ts', floor: 4, packages: undefined },
 ];
 
 const topFloor = 4;

@@ -17,6 +17,10 @@ it.each([
   [`backend: "python" ${x}${y}`, "unable to find backend library for backend 'python', try specifying runtime on the model configuration."],
   [`platform: "ensemble" ${x}${y}`, 'ensemble scheduling must be set for ensemble m whose platform is ensemble'],
   [`${identity}${x}${y} ensemble_scheduling { }`, "ensemble scheduling cannot be set for model 'm' whose platform is not ensemble"],
+  [
+    `${identity}${x}${y} model_transaction_policy { decoupled: true }`,
+    "backend 'identity' answers each request once: 'decoupled' cannot be set for m",
+  ],
   [`${identity}${x}${y} max_batch_size: -1`, "'max_batch_size' must be non-negative value for m"],
   [`${identity} input { data_type: TYPE_FP32 dims: 4 } ${y}`, "model input must specify 'name' for m"],
   [`${identity}${x} output { data_type: TYPE_FP32 dims: 4 }`, "model output must specify 'name' for m"],
@@ -130,12 +134,10 @@ it.each([
 });
 
 it.each([
-  ['ensemble_scheduling { step { model_name: "a" } }', 'ensemble_scheduling'],
   ['runtime: "libtriton_x.so"', 'runtime'],
   ['cc_model_filenames { key: "7.5" value: "a" }', 'cc_model_filenames'],
   ['metric_tags { key: "a" value: "b" }', 'metric_tags'],
   ['model_operations { op_library_filename: "a.so" }', 'model_operations.op_library_filename'],
-  ['model_transaction_policy { decoupled: true }', 'model_transaction_policy.decoupled'],
   ['model_repository_agents { agents { name: "checksum" } }', 'model_repository_agents.agents'],
   ['model_metrics { metric_control { metric_identifier { family: "a" } } }', 'model_metrics.metric_control'],
   ['instance_group { secondary_devices { } }', 'instance_group[0].secondary_devices'],

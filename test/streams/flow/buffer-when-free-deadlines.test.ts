@@ -78,6 +78,21 @@ describe('bufferWhenFree with deadlines', () => {
     expect(log).toEqual(['a1 expired at 101', 'b2']);
   });
 
+  it('plans nothing where all that waited is late', () => {
+    const errors: unknown[] = [];
+    let plans = 0;
+    start({
+      plan: (waiting) => {
+        plans++;
+        return takeAll(waiting);
+      },
+    }).add(() => errors.push('ended'));
+    send('a1 b1');
+    time.frame = 101;
+    free$.next(makeLease());
+    expect([log, plans, errors]).toEqual([['a1 expired at 101', 'b1 expired at 101'], 0, []]);
+  });
+
   it('has room for an item whose place a late one takes', () => {
     start({ lane: () => lane(1) });
     send('a1 b1');

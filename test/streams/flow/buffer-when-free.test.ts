@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { from, map, of, Subject } from 'rxjs';
+import { defer, from, map, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import type { BufferWhenFreeConfig, Granted, Plan } from '../../../src/streams/flow/buffer-when-free.ts';
 import { bufferWhenFree, noBufferCounters } from '../../../src/streams/flow/buffer-when-free.ts';
@@ -189,6 +189,55 @@ describe('bufferWhenFree', () => {
     }),
   );
 
+  it('errors when an item comes after the last resource has gone', () => {
+    const errors: unknown[] = [];
+    const items = new Subject<string>();
+    items.pipe(batches({ free$: of(), scheduler: new VirtualTime() })).subscribe({ error: (error) => errors.push(error) });
+    expect(errors).toEqual([]);
+    items.next('a');
+    expect(errors).toEqual([new Error('1 wait and nobody is left to take them')]);
+  });
+
+  it('does not begin when the resources have failed already', () => {
+    let hasBegun = false;
+    const errors: unknown[] = [];
+    const source = defer(() => {
+      hasBegun = true;
+      return of('a');
+    });
+    source
+      .pipe(batches({ free$: throwError(() => 'none'), scheduler: new VirtualTime() }))
+      .subscribe({ error: (error) => errors.push(error) });
+    expect([errors, hasBegun]).toEqual([['none'], false]);
+  });
+
+  it('completes after the last batch has been handed out, not while it is', () => {
+    const time = new VirtualTime();
+    const items = new Subject<string>();
+    const log: string[] = [];
+    items.pipe(batches({ free$: living(makeLease()), scheduler: time }), text).subscribe({
+      next: (batch) => {
+        items.complete();
+        log.push(batch);
+      },
+      complete: () => log.push('complete'),
+    });
+    items.next('a');
+    time.advance(0);
+    expect(log).toEqual(['a', 'complete']);
+  });
+
+  it('decides at once when it is to hurry', () => {
+    const items = new Subject<string>();
+    const hurry$ = new Subject<void>();
+    const got: string[] = [];
+    items.pipe(batches({ free$: living(makeLease()), hurry$, scheduler: new VirtualTime() }), text).subscribe((batch) => got.push(batch));
+    for (const item of 'ab') items.next(item);
+    expect(got).toEqual([]);
+    hurry$.next();
+    expect(got).toEqual(['ab']);
+  });
+
   it('discards a lease whose resource has ended in the meantime', () => {
     const time = new VirtualTime();
     const items = new Subject<string>();
@@ -246,11 +295,13 @@ describe('bufferWhenFree', () => {
     const got: string[] = [];
     const items = new Subject<string>();
     const free$ = living(makeLease());
+    const counters = noBufferCounters();
     items
-      .pipe(batches({ free$, limit: 2, onRejected: (item) => rejected.push(item), scheduler: time }), text)
+      .pipe(batches({ free$, limit: 2, onRejected: (item) => rejected.push(item), counters, scheduler: time }), text)
       .subscribe((batch) => got.push(batch));
     for (const item of 'abcde') items.next(item);
     expect([got, rejected]).toEqual([['ab'], ['e']]);
+    expect(counters).toEqual({ in: 5, out: 2, rejected: 1, withdrawn: 0, forgotten: 0, queued: 2 });
   });
 
   it('withdraws any of 80,000 that wait without looking at the others', () => {
@@ -310,6 +361,40 @@ describe('bufferWhenFree', () => {
     expect(schedule).toHaveBeenCalledTimes(1);
     time.advance(0);
     expect([schedule.mock.calls.length, time.pending]).toEqual([1, 0]);
+  });
+
+  it('leaves no timer behind when the only one that waits goes', () => {
+    const time = new VirtualTime();
+    const items = new Subject<string>();
+    const withdrawn$ = new Subject<string>();
+    const plan = (): Plan => ({ waitMs: 5 });
+    items.pipe(batches({ free$: living(makeLease()), plan, ...withdrawing(withdrawn$), scheduler: time })).subscribe();
+    items.next('a');
+    expect(time.pending).toBe(1);
+    withdrawn$.next('a');
+    expect(time.pending).toBe(0);
+    items.next('b');
+    time.advance(1);
+    expect(time.pending).toBe(1);
+    withdrawn$.next('b');
+    expect(time.pending).toBe(0);
+  });
+
+  it('keeps the timer of a planned wait while more comes, and the plan stays at the same time', () => {
+    const time = new VirtualTime();
+    const schedule = vi.spyOn(time, 'schedule');
+    const items = new Subject<string>();
+    const plan = (_: Waiting<string>, nowMs: number): Plan => (nowMs < 10 ? { waitMs: 10 - nowMs } : { take: 3 });
+    const got: string[] = [];
+    items.pipe(batches({ free$: living(makeLease()), plan, scheduler: time }), text).subscribe((batch) => got.push(batch));
+    for (const item of 'abc') {
+      items.next(item);
+      time.advance(2);
+    }
+    // Three ends of ticks and the wait.
+    expect([schedule.mock.calls.length, time.pending]).toEqual([4, 1]);
+    time.advance(4);
+    expect(got).toEqual(['abc']);
   });
 
   it('waits without a timer when the plan knows no time', () => {

@@ -53,6 +53,59 @@ describe('machineScheduler', () => {
     expect(hasRun).toBe(false);
   });
 
+  it('keeps a shorter wait than a timer can by turns of the event loop, and any other by a timer', () => {
+    const count = (kind: string): number => process.getActiveResourcesInfo().filter((each) => each === kind).length;
+    const before = { turns: count('Immediate'), timers: count('Timeout') };
+    const added = (delayMs: number): readonly number[] => {
+      const pending = machineScheduler.schedule(() => {}, delayMs);
+      const now = [count('Immediate') - before.turns, count('Timeout') - before.timers];
+      pending.unsubscribe();
+      expect([count('Immediate'), count('Timeout')]).toEqual([before.turns, before.timers]);
+      return now;
+    };
+    expect([0, 0.2, 0.499].map(added)).toEqual([
+      [1, 0],
+      [1, 0],
+      [1, 0],
+    ]);
+    expect([0.5, 1, 2 ** 40].map(added)).toEqual([
+      [0, 1],
+      [0, 1],
+      [0, 1],
+    ]);
+  });
+
+  it('lets work that runs set its next time, the last setting counts, and none after the end', async () => {
+    const seen: string[] = [];
+    await new Promise<void>((resolve) => {
+      const pending = machineScheduler.schedule<string>(
+        function (state = '') {
+          seen.push(state);
+          if (state === 'first') {
+            this.schedule('dropped', 0);
+            this.schedule('dropped too', 0.1);
+            this.schedule('second', 1);
+            return;
+          }
+          pending.unsubscribe();
+          this.schedule('after the end', 0);
+          machineScheduler.schedule(() => resolve(), 2);
+        },
+        0,
+        'first',
+      );
+      expect(pending.closed).toBe(false);
+      seen.push('begun');
+    });
+    expect(seen).toEqual(['begun', 'first', 'second']);
+  });
+
+  it('is over once it is unsubscribed', () => {
+    const pending = machineScheduler.schedule(() => {}, 5);
+    pending.unsubscribe();
+    expect(pending.closed).toBe(true);
+  });
+
   it('passes the state and repeats, for stock operators', async () => {
     const states = await new Promise<number[]>((resolve) => {
       const seen: number[] = [];

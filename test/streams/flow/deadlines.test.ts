@@ -12,7 +12,7 @@ describe('Deadlines', () => {
       { weight: 1, arbitrary: fc.constant('clear' as const) },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const deadlines = new Deadlines<Due>();
         let model: Due[] = [];
         const all: Due[] = [];

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
-import { lastValueFrom, NEVER, Subject, throwError, toArray } from 'rxjs';
+import { BehaviorSubject, lastValueFrom, NEVER, Subject, throwError, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { fromReadable } from '../../../src/streams/flow/from-readable.ts';
 
@@ -68,7 +68,32 @@ describe('fromReadable', () => {
     const reading = fromReadable({ readable, open$ }).subscribe();
     reading.unsubscribe();
     expect(readable.isPaused()).toBe(true);
-    expect(['data', 'error', 'close'].map((event) => readable.listenerCount(event))).toEqual([0, 0, 0]);
+    expect(['data', 'end', 'error', 'close'].map((event) => readable.listenerCount(event))).toEqual([0, 0, 0, 0]);
     expect(open$.observed).toBe(false);
+  });
+
+  it('begins paused before a consumer that is full, and asks the readable for a change only', () => {
+    const readable = new PassThrough();
+    const asked: string[] = [];
+    for (const event of ['pause', 'resume'] as const) {
+      const ask = readable[event].bind(readable);
+      readable[event] = () => {
+        asked.push(event);
+        return ask();
+      };
+    }
+    const open$ = new BehaviorSubject(false);
+    const reading = fromReadable({ readable, open$ }).subscribe();
+    expect(readable.isPaused()).toBe(true);
+    asked.length = 0;
+    for (const isOpen of [false, true, true, false, false]) open$.next(isOpen);
+    expect(asked).toEqual(['resume', 'pause']);
+    reading.unsubscribe();
+  });
+
+  it('begins to read what its owner had paused', async () => {
+    const readable = Readable.from(['a']);
+    readable.pause();
+    expect(await lastValueFrom(fromReadable<string>({ readable, open$: NEVER }))).toBe('a');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Hand } from '../../../src/streams/flow/hand.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 const makeLease = (resource: string) => {
   const lease = {
@@ -29,6 +30,39 @@ describe('Hand', () => {
     expect(hand.isEmpty).toBe(true);
     hand.push(makeLease('b'));
     expect([hand.take()?.resource, hand.take()?.resource]).toEqual(['b', undefined]);
+  });
+
+  it('offers one open lease of each resource, first that of which it has most', () => {
+    const hand = new Hand<string>();
+    const leases = ['a', 'b', 'b', 'c'].map(makeLease);
+    for (const lease of leases) hand.push(lease);
+    leases[3]?.release();
+    expect(hand.candidates()).toEqual([leases[2], leases[0]]);
+  });
+
+  it('takes out what it is told to, and nothing else', () => {
+    const hand = new Hand<string>();
+    const [one, other, stranger] = [makeLease('a'), makeLease('a'), makeLease('b')];
+    for (const lease of [one, other]) hand.push(lease);
+    hand.remove(makeLease('a'));
+    hand.remove(stranger);
+    hand.remove(one);
+    expect([hand.take(), hand.take()]).toEqual([other, undefined]);
+  });
+
+  it('lets go of a resource that has ended when another comes', async () => {
+    const hand = new Hand<object>();
+    const ended = (): WeakRef<object> => {
+      const resource = {};
+      const lease = { resource, isOpen: true, onEnded: undefined, release: () => {} };
+      hand.push(lease);
+      lease.isOpen = false;
+      return new WeakRef(resource);
+    };
+    const gone = ended();
+    hand.push({ resource: {}, isOpen: true, onEnded: undefined, release: () => {} });
+    await collectGarbage();
+    expect([gone.deref(), hand.isEmpty]).toEqual([undefined, false]);
   });
 
   it('releases all it has', () => {

@@ -52,6 +52,19 @@ describe('HashTable', () => {
     expect(table.size).toBe(0);
   });
 
+  it('has as many buckets as there were items at most, whatever has come and gone', () => {
+    const table = new HashTable<Item>();
+    for (let n = 0; n < 100; n++) {
+      table.add(item(n));
+      for (let each = table.first(0); each !== undefined; each = table.first(0)) table.remove(each);
+    }
+    const [one, other] = [item(1, 0), item(2, 2)];
+    for (const each of [one, other]) table.add(each);
+    // Of two buckets these share the first.
+    expect(table.first(0)).toBe(table.first(2));
+    expect([find(table, one), find(table, other)]).toEqual([one, other]);
+  });
+
   it('uses all 32 bits of a hash', () => {
     const table = new HashTable<Item>();
     const [low, high] = [item(1, 0), item(2, 0xffffffff)];

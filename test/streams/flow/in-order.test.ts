@@ -71,11 +71,29 @@ describe('InOrder', () => {
     b.unsubscribe();
     expect(counters).toMatchObject({ dropped: 1, held: 0, heldSize: 0 });
     a.unsubscribe();
+    expect(heard).toEqual(['c .']);
     a.unsubscribe();
     a.next('late');
     a.complete();
+    a.error('urgent');
     expect(heard).toEqual(['c .']);
     expect(counters.in).toBe(1);
+  });
+
+  it('takes nothing of a question that has ended, also while its end is held back', () => {
+    const { open, heard, counters } = begin();
+    const [a, b, c] = [open('a'), open('b'), open('c')];
+    b.error('failed');
+    c.next('x');
+    c.complete();
+    for (const turn of [b, c]) {
+      turn.next('late');
+      turn.error('urgent');
+      turn.complete();
+    }
+    a.complete();
+    expect(heard).toEqual(['a .', 'b failed', 'c X', 'c .']);
+    expect(counters).toEqual({ in: 1, out: 1, dropped: 0, held: 0, heldSize: 0 });
   });
 
   it('fails the question whose answer finds no room, by number', () => {
@@ -100,6 +118,18 @@ describe('InOrder', () => {
     expect(heard).toEqual(['c no room']);
     a.complete();
     expect(heard).toEqual(['c no room', 'a .', 'b LONGER THAN THAT']);
+  });
+
+  it('holds answers up to the size that it may, together', () => {
+    const { open, heard, counters } = begin(100, 4);
+    const [a, b, c, d] = [open('a'), open('b'), open('c'), open('d')];
+    b.next('xx');
+    c.next('yy');
+    d.next('z');
+    expect(heard).toEqual(['d no room']);
+    expect(counters).toMatchObject({ held: 2, heldSize: 4 });
+    a.complete();
+    expect(heard).toEqual(['d no room', 'a .', 'b XX']);
   });
 
   it('keeps the order when callers end others and bring answers while they hear', () => {

@@ -67,6 +67,19 @@ describe('leases', () => {
     expect(ends).toEqual([]);
   });
 
+  it('does not lend again what has ended while it was lent the first time', () => {
+    const life = new Subject<string>();
+    const got: boolean[] = [];
+    of(life)
+      .pipe(leases({ capacity: () => 3 }))
+      .subscribe(({ isOpen }) => {
+        got.push(isOpen);
+        life.complete();
+      });
+    life.next('a');
+    expect(got).toEqual([true]);
+  });
+
   it('tells nobody who has released', () => {
     const { begin, at } = open();
     const life = begin('a');

@@ -2,11 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { Outbox } from '../../../src/streams/flow/outbox.ts';
 
 /** A sink with room for `room` items until it is told of more. */
-const makeOutbox = ({ room = 0, pauseAboveBytes = 1000, refuseAboveBytes = 2000 } = {}) => {
+const makeOutbox = ({
+  room = 0,
+  pauseAboveBytes = 1000,
+  refuseAboveBytes = 2000,
+  onWrite = (_: string): unknown => undefined,
+  onResume = (): unknown => undefined,
+} = {}) => {
   const state = { room, written: [] as string[], said: [] as string[] };
   const outbox = new Outbox<string>({
     write: (item) => {
       state.written.push(item);
+      onWrite(item);
       state.room--;
       return state.room > 0;
     },
@@ -14,7 +21,10 @@ const makeOutbox = ({ room = 0, pauseAboveBytes = 1000, refuseAboveBytes = 2000 
     pauseAboveBytes,
     refuseAboveBytes,
     onPause: () => state.said.push('pause'),
-    onResume: () => state.said.push('resume'),
+    onResume: () => {
+      state.said.push('resume');
+      onResume();
+    },
   });
   const makeRoom = (more: number): void => {
     state.room = more;
@@ -42,6 +52,32 @@ describe('Outbox', () => {
     outbox.offer('e');
     makeRoom(5);
     expect(state.written).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(state.said).toEqual([]);
+  });
+
+  it('keeps the order when the producer goes on before all that waits is written', () => {
+    const { outbox, state, makeRoom } = makeOutbox({ room: 1, onResume: () => outbox.offer('e') });
+    for (const letter of 'abcd') outbox.offer(item(letter));
+    makeRoom(9);
+    expect(state.written.map((text) => text.charAt(0))).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('goes on with what is offered while the sink has room and is being written to', () => {
+    const written: number[] = [];
+    const outbox: Outbox<number> = new Outbox<number>({
+      write: (n) => {
+        written.push(n);
+        if (n < 3) outbox.offer(n + 1);
+        return true;
+      },
+      size: () => 1,
+      pauseAboveBytes: 1000,
+      refuseAboveBytes: 1000,
+      onPause: () => {},
+      onResume: () => {},
+    });
+    outbox.offer(0);
+    expect([written, outbox.queuedItems]).toEqual([[0, 1, 2, 3], 0]);
   });
 
   it('asks for a pause past the first mark, once, and for more at half of it', () => {
@@ -54,6 +90,24 @@ describe('Outbox', () => {
     expect([outbox.queuedBytes, outbox.isOpen]).toEqual([800, false]);
     makeRoom(1);
     expect([outbox.queuedBytes, outbox.isOpen, state.said]).toEqual([400, true, ['pause', 'resume']]);
+  });
+
+  it('asks for no pause at the first mark, and for more at exactly half of it', () => {
+    const { outbox, state, makeRoom } = makeOutbox({ room: 1, pauseAboveBytes: 800 });
+    for (const letter of 'abc') outbox.offer(item(letter));
+    expect([outbox.queuedBytes, outbox.isOpen, state.said]).toEqual([800, true, []]);
+    outbox.offer(item('d'));
+    expect([outbox.queuedBytes, state.said]).toEqual([1200, ['pause']]);
+    makeRoom(2);
+    expect([outbox.queuedBytes, state.said]).toEqual([400, ['pause', 'resume']]);
+  });
+
+  it('asks for nothing more once it is closed, though the sink closes it while it is written to', () => {
+    const { outbox, state, makeRoom } = makeOutbox({ room: 1, onWrite: (text) => text.startsWith('c') && outbox.close() });
+    for (const letter of 'abcd') outbox.offer(item(letter));
+    makeRoom(9);
+    expect([outbox.queuedBytes, outbox.queuedItems, state.said]).toEqual([0, 0, ['pause']]);
+    expect(state.written).toHaveLength(3);
   });
 
   it('refuses past the second mark', () => {
@@ -123,17 +177,19 @@ describe('Outbox', () => {
   it('tells when nothing waits', async () => {
     const { outbox, state, makeRoom } = makeOutbox({ room: 1 });
     await outbox.whenEmpty();
-    outbox.offer('a');
-    outbox.offer('b');
+    for (const letter of 'abc') outbox.offer(letter);
     let isEmpty = false;
     const empty = outbox.whenEmpty().then(() => {
       isEmpty = true;
     });
     await Promise.resolve();
     expect(isEmpty).toBe(false);
+    makeRoom(1);
+    await Promise.resolve();
+    expect([isEmpty, state.written]).toEqual([false, ['a', 'b']]);
     makeRoom(5);
     await empty;
-    expect(state.written).toEqual(['a', 'b']);
+    expect(state.written).toEqual(['a', 'b', 'c']);
   });
 
   it('forgets what waits when it is closed', async () => {

@@ -86,6 +86,8 @@ describe('PriorityLane', () => {
     lane.clear();
     expect([lane.length, namesIn(lane), lane.nextDeadlineMs]).toEqual([0, '', Number.POSITIVE_INFINITY]);
     expect(places.map((place) => lane.remove(place))).toEqual([false, false, false]);
+    push(lane, 'd9');
+    expect([lane.shift()?.name, lane.length]).toEqual(['d', 0]);
   });
 
   it('does as sorted arrays do', () => {
@@ -96,7 +98,7 @@ describe('PriorityLane', () => {
       { weight: 1, arbitrary: fc.constantFrom('shift' as const, 'later' as const) },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const lane = makeLane(delaying);
         let nowMs = 0;
         let model: (Item & { readonly late: number })[] = [];

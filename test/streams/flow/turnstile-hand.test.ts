@@ -113,6 +113,26 @@ describe('TurnstileHand', () => {
     expect(turnstile.questions).toEqual(['ab', 'b']);
   });
 
+  it('gives back what is granted to a question that it has withdrawn', () => {
+    const grants: (() => void)[] = [];
+    const turnstile: Turnstile<string> = {
+      ask: ([lease], onGranted) => {
+        if (lease !== undefined) grants.push(() => onGranted(lease));
+        return () => {};
+      },
+    };
+    let isTold = false;
+    const hand = new TurnstileHand<string>(turnstile, () => {
+      isTold = true;
+    });
+    const lease = makeLease('a');
+    hand.push(lease);
+    hand.take();
+    hand.rest();
+    grants[0]?.();
+    expect([lease.isOpen, hand.isEmpty, isTold]).toEqual([false, true, false]);
+  });
+
   it('releases all it has, and withdraws its question', () => {
     const { turnstile, hand, leases } = setUp('aab');
     hand.take();

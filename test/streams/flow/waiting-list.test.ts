@@ -8,7 +8,7 @@ describe('WaitingList', () => {
     const taken = fc.tuple(fc.constantFrom('remove', 'renew', 'cut'), fc.nat(20));
     const step = fc.oneof(fc.constant('push' as const), fc.constant('shift' as const), fc.constant('clear' as const), taken);
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const list = new WaitingList<number>();
         let model: number[] = [];
         const places = [];

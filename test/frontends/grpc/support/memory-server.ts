@@ -1,5 +1,7 @@
 import { Observable } from 'rxjs';
 import { serveGrpc } from '../../../../src/frontends/grpc/serve-grpc.ts';
+import { machineScheduler } from '../../../../src/streams/flow/clock.ts';
+import { produce } from '../../../../src/streams/flow/produce.ts';
 import type { Infer } from '../../../../src/streams/inference/infer.ts';
 import { Tensor } from '../../../../src/streams/tensors/tensor.ts';
 import { echo, TestDataPlane, variableSpec } from './data-plane.ts';
@@ -22,7 +24,25 @@ const filling: Infer = (request) =>
     subscriber.complete();
   });
 
-const dataPlane = new TestDataPlane().add(variableSpec('fill'), filling).add(variableSpec('stream', { decoupled: true }), filling);
+const small = new Tensor('UINT8', [1024], memory, 0, 1024);
+
+/** The same by a model that waits for room. */
+const patient: Infer = (request) =>
+  produce({
+    count: Number(request.parameters.get('count') ?? 1),
+    make: () => {
+      emitted++;
+      return echo(request, { outputs: new Map([['OUT', small]]), isLast: false });
+    },
+    delayMs: () => 0,
+    demand: request.demand,
+    scheduler: machineScheduler,
+  });
+
+const dataPlane = new TestDataPlane()
+  .add(variableSpec('fill'), filling)
+  .add(variableSpec('stream', { decoupled: true }), filling)
+  .add(variableSpec('patient', { decoupled: true }), patient);
 const server = await serveGrpc(dataPlane, grpcConfig());
 
 process.on('message', (question) => {

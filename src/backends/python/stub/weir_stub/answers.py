@@ -25,6 +25,10 @@ EMPTY = 8
 
 _LARGEST_CACHE = 1024
 _layouts = {}
+_heads = {}
+_pack_seconds = struct.Struct("<d").pack
+_pack_frame = frames.pack
+_ANSWERS = frames.ANSWERS
 
 
 def _layout_of(name, code, shape, size):
@@ -34,23 +38,35 @@ def _layout_of(name, code, shape, size):
     return packed + text + b"\0" * (-len(text) % 8)
 
 
-def send_answers(channel, batch, entries, seconds, release=None):
+def send_answers(channel, batch, entries, seconds, flags=0):
+    send_written(channel, write_answers(channel, batch, entries, seconds, flags))
+
+
+def send_written(channel, written):
+    block, flags, batch, total = written
+    channel.send(_pack_frame(_ANSWERS, flags, block.segment.ident, batch, block.ident, channel.pop_freed(), block.offset, total))
+
+
+def write_answers(channel, batch, entries, seconds, flags=0):
     """
-    Sends entries of (index of the request, is last, is rescheduled, response or None, names of outputs that are wanted). `release` is called when
-    all has been copied, and may drop what holds the inputs.
+    Writes entries of (index of the request, is last, is rescheduled, response or None, names of outputs that are wanted) where the server reads them.
     """
+    if len(entries) == 1:
+        written = _write_one(channel, batch, entries[0], seconds, flags)
+        if written is not None:
+            return written
     parts = [b""]
     pieces = []
     end = 0
     for of, is_last, is_rescheduled, response, wanted in entries:
-        flags = (LAST if is_last else 0) | (RESCHEDULED if is_rescheduled else 0)
+        marks = (LAST if is_last else 0) | (RESCHEDULED if is_rescheduled else 0)
         if response is None:
-            parts.append(_pack_record(of, flags | EMPTY, 0, 0, 0, 0))
+            parts.append(_pack_record(of, marks | EMPTY, 0, 0, 0, 0))
             continue
         error = response._error
         if error is not None:
             text = error._message.encode("utf-8", "surrogateescape")
-            parts.append(_pack_record(of, flags | ERROR, error._code, 0, len(text), 0))
+            parts.append(_pack_record(of, marks | ERROR, error._code, 0, len(text), 0))
             parts.append(text + b"\0" * (-len(text) % 8))
             continue
         text = response._parameters
@@ -61,68 +77,106 @@ def send_answers(channel, batch, entries, seconds, release=None):
             parts.append(text + b"\0" * (-len(text) % 8))
         count = 0
         for tensor in response._tensors:
-            name = tensor._name
-            if name not in wanted:
-                continue
-            count += 1
-            code = tensor._code
-            array = tensor._array
-            if array is None:
-                array = tensor._elements()
-            if code == BYTES:
-                array = encode_elements(array)
-                size = len(array)
-                parts.append(_pack_place(end))
-                parts.append(_layout_of(name, code, tensor._shape, size))
-            else:
-                size = array.nbytes
-                key = (name, code, tensor._shape)
-                layout = _layouts.get(key)
-                if layout is None:
-                    if len(_layouts) >= _LARGEST_CACHE:
-                        _layouts.clear()
-                    layout = _layouts[key] = _layout_of(name, code, tensor._shape, size)
-                if size >= _WORTH_A_LOOK:
-                    place = lies_in(array)
-                    if place is not None:
-                        parts.append(_pack_place((place[0] + 1) << 48 | place[1]))
-                        parts.append(layout)
-                        continue
-                parts.append(_pack_place(end))
-                parts.append(layout)
-            pieces.append((end, array, size))
-            end += (size + 63) & -64
-        parts[count_at] = _pack_record(of, flags, 0, count, len(text), 0)
-    start = 0
+            if tensor._name in wanted:
+                count += 1
+                end = _add_tensor(tensor, parts, pieces, end)
+        parts[count_at] = _pack_record(of, marks, 0, count, len(text), 0)
+    head_size = 16
     for part in parts:
-        start += len(part)
-    head_size = start + 16
+        head_size += len(part)
     start = (head_size + 63) & -64
     parts[0] = _START.pack(seconds, len(entries), start)
     total = start + end
     block = channel.ours.take(total)
     offset = block.offset
     shared = block.segment.map
-    if total <= _SMALL and len(pieces) == 1 and end:
-        # The usual small answer in one piece.
-        _, array, size = pieces[0]
-        parts.append(b"\0" * (start - head_size))
-        parts.append(array if type(array) is bytes else array.tobytes())
-        shared[offset : offset + start + size] = b"".join(parts)
+    if total <= _SMALL:
+        # Many small pieces at once.
+        at = head_size
+        for piece, array, size in pieces:
+            parts.append(b"\0" * (start + piece - at))
+            parts.append(array if type(array) is bytes else array.tobytes())
+            at = start + piece + size
+        shared[offset : offset + at] = b"".join(parts)
     else:
         shared[offset : offset + head_size] = b"".join(parts)
-        for at, array, size in pieces:
-            copy_into(shared, offset + start + at, array, size)
-    if release is not None:
-        pieces = array = tensor = response = None
-        release()
-    channel.send(frames.pack(frames.ANSWERS, 0, block.segment.ident, batch, block.ident, channel.pop_freed(), offset, total))
+        for piece, array, size in pieces:
+            copy_into(shared, offset + start + piece, array, size)
+    return block, flags, batch, total
 
 
-def send_failure(channel, batch, ofs, message, code=TritonError.INTERNAL):
+def _add_tensor(tensor, parts, pieces, end):
+    """Where its elements go: into `pieces`, unless they lie where the server sees them. Returns where the next one's go."""
+    name = tensor._name
+    code = tensor._code
+    array = tensor._array
+    if array is None:
+        array = tensor._elements()
+    if code == BYTES:
+        array = encode_elements(array)
+        size = len(array)
+        layout = _layout_of(name, code, tensor._shape, size)
+    else:
+        size = array.nbytes
+        layout = _known_layout(name, code, tensor._shape, size)
+        if size >= _WORTH_A_LOOK:
+            place = lies_in(array)
+            if place is not None:
+                parts.append(_pack_place((place[0] + 1) << 48 | place[1]))
+                parts.append(layout)
+                return end
+    parts.append(_pack_place(end))
+    parts.append(layout)
+    pieces.append((end, array, size))
+    return end + ((size + 63) & -64)
+
+
+def _known_layout(name, code, shape, size):
+    key = (name, code, shape)
+    layout = _layouts.get(key)
+    if layout is None:
+        if len(_layouts) >= _LARGEST_CACHE:
+            _layouts.clear()
+        layout = _layouts[key] = _layout_of(name, code, shape, size)
+    return layout
+
+
+def _write_one(channel, batch, entry, seconds, flags):
+    """The usual answer: one small tensor, whose head differs from one to the next by the time alone. None for any other."""
+    of, is_last, is_rescheduled, response, wanted = entry
+    if response is None or response._error is not None or response._parameters or len(response._tensors) != 1:
+        return None
+    tensor = response._tensors[0]
+    code = tensor._code
+    if code == BYTES or tensor._name not in wanted:
+        return None
+    array = tensor._array
+    if array is None:
+        array = tensor._elements()
+    size = array.nbytes
+    if size >= _WORTH_A_LOOK:
+        return None
+    key = (tensor._name, code, tensor._shape, of, is_last)
+    head = _heads.get(key)
+    if head is None:
+        record = _pack_record(of, LAST if is_last else 0, 0, 1, 0, 0)
+        rest = record + _pack_place(0) + _layout_of(tensor._name, code, tensor._shape, size)
+        start = (16 + len(rest) + 63) & -64
+        if len(_heads) >= _LARGEST_CACHE:
+            _heads.clear()
+        head = _heads[key] = struct.pack("<II", 1, start) + rest + b"\0" * (start - 16 - len(rest))
+    data = _pack_seconds(seconds) + head + array.tobytes()
+    total = len(data)
+    block = channel.ours.take(total)
+    offset = block.offset
+    block.segment.map[offset : offset + total] = data
+    return block, flags, batch, total
+
+
+def send_failure(channel, batch, ofs, message, code=TritonError.INTERNAL, flags=0):
     """One error for all these requests."""
     response = InferenceResponse(error=TritonError(message, code))
     try:
-        send_answers(channel, batch, [(of, True, False, response, ()) for of in ofs], 0.0)
+        send_answers(channel, batch, [(of, True, False, response, ()) for of in ofs], 0.0, flags)
     except OutOfSharedMemory:
         channel.send(frames.inline(frames.EXECUTED, message.encode("utf-8", "surrogateescape"), frames.HAS_FAILED, batch))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import struct
 from collections import deque
 from queue import SimpleQueue
 
@@ -11,6 +12,9 @@ from .errors import TritonError, TritonModelException
 from .memory import OutOfSharedMemory
 from .response import InferenceResponse
 from .tensor import from_region
+
+
+_LENGTHS = struct.Struct("<II")
 
 
 class Calls:
@@ -220,9 +224,11 @@ def _failed(error):
 
 
 def _read_response(region):
-    length = int.from_bytes(region[:4].tobytes(), "little")
-    head = json.loads(region[8 : 8 + length].tobytes())
-    tensors = [from_region(name, code, tuple(shape), region, at, size) for name, code, shape, at, size in head["outputs"]]
+    shared = region.segment.map
+    at = region.start
+    length, start = _LENGTHS.unpack_from(shared, at)
+    head = json.loads(shared[at + 8 : at + 8 + length])
+    tensors = [from_region(name, code, tuple(shape), region, start + at, size) for name, code, shape, at, size in head["outputs"]]
     response = InferenceResponse(tensors)
     response._parameters = head["parameters"]
     return response

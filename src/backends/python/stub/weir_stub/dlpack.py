@@ -43,7 +43,8 @@ _api.PyCapsule_IsValid.restype = ctypes.c_int
 _api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_New.restype = ctypes.py_object
-_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)]
+_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
 
 _OPEN = b"dltensor"
 _USED = b"used_dltensor"
@@ -62,7 +63,7 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+@_Destructor
 def _destroyed(capsule):
     """Nobody has taken it."""
     if _is_valid(capsule, _OPEN):

@@ -40,6 +40,7 @@ IS_LAST = 1
 IS_ERROR = 2
 IS_DECOUPLED = 1
 HAS_FAILED = 1
+IS_EXECUTED = 1
 
 
 def inline(kind, payload, flags=0, ident=0, segment=0):

@@ -12,13 +12,13 @@ import types
 from time import perf_counter
 
 from . import frames
-from .answers import send_answers, send_failure
+from .answers import send_answers, send_failure, send_written, write_answers
 from .calls import Calls
 from .channel import Channel
-from .errors import TritonModelException, describe
+from .errors import TritonError, TritonModelException, describe
 from .memory import OutOfSharedMemory
 from .process import set_up
-from .requests import RELEASE_RESCHEDULE, read_requests, reply_of, requested_outputs
+from .requests import RELEASE_ALL, RELEASE_RESCHEDULE, read_requests, reply_of, wanted_outputs
 from .response import InferenceResponse
 from .writer import Writer
 
@@ -38,11 +38,15 @@ class Host:
         self.model_name = ""
         self.model_version = -1
         self.names = []
+        self.output_names = []
+        self.states = frozenset()
+        # What an answer may have when its request does not say.
         self.outputs = frozenset()
         self.is_decoupled = False
         self.may_call = False
         self.calls = None
         self.model = None
+        self._execute_of_model = None
         self.version_directory = ""
         self._path = ""
         self._loop = None
@@ -56,13 +60,20 @@ class Host:
         return Writer(self)
 
     def answer(self, batch, entries):
-        send_answers(self.channel, batch, entries, 0.0)
+        try:
+            send_answers(self.channel, batch, entries, 0.0)
+        except OutOfSharedMemory as error:
+            for entry in entries:
+                self._end_request(batch, entry[0], str(error))
 
     def abandon(self, reply):
         """Nobody can answer any more; called by the collector of garbage, on any thread."""
         message = None if self.is_decoupled else "the model has dropped the request without a response"
-        payload = json.dumps({"of": reply.of, "message": message}).encode()
-        self.channel.send(frames.inline(frames.ABANDONED, payload, 0, reply.batch))
+        self._end_request(reply.batch, reply.of, message)
+
+    def _end_request(self, batch, of, message):
+        payload = json.dumps({"of": of, "message": message}).encode()
+        self.channel.send(frames.inline(frames.ABANDONED, payload, 0, batch))
 
     def give_up(self, call):
         """Nobody reads the call's answers any more; called by the collector of garbage."""
@@ -88,16 +99,20 @@ class Host:
         self.model_version = int(args["model_version"])
         self.version_directory = start["versionDirectory"]
         self.names = start["inputs"]
-        self.outputs = frozenset(start["outputs"])
+        self.output_names = start["outputs"]
+        self.states = frozenset(start["states"])
+        self.outputs = self.states.union(self.output_names)
         self.is_decoupled = start["decoupled"]
         self.channel.use_memory(start["prefix"], start["memoryBytes"], start["growthBytes"])
+        self.channel.ours.prepare()
         self.calls = Calls(self, start["calls"])
         self._path = start["file"]
         model_class = load_class(self._path, start["versionDirectory"], args["model_repository"])
         self.model = model_class()
         if hasattr(self.model, "initialize"):
             self.model.initialize(args)
-        if asyncio.iscoroutinefunction(getattr(self.model, "execute", None)):
+        self._execute_of_model = getattr(self.model, "execute", None)
+        if asyncio.iscoroutinefunction(self._execute_of_model):
             self._start_loop()
         self.may_call = True
 
@@ -128,14 +143,11 @@ class Host:
 
     def _run(self, job):
         _, _, segment, batch, block, _, offset, length = job
-        region = self.channel.theirs.region(segment, offset, length, block)
-        count = int(region[0]) | int(region[1]) << 8 | int(region[2]) << 16
-        requests = read_requests(self, batch, region, count)
-        # The last array of it that goes gives the block back.
-        region = None
+        # The last array of the region that goes gives the block back.
+        requests = read_requests(self, batch, self.channel.theirs.region(segment, offset, length, block))
         try:
-            if count == 1 and requests[0].is_cancelled():
-                send_failure(self.channel, batch, (0,), "", 7)
+            if requests[0].is_cancelled() and all(request.is_cancelled() for request in requests):
+                send_failure(self.channel, batch, range(len(requests)), "", TritonError.CANCELLED, frames.IS_EXECUTED)
                 return
             began = perf_counter()
             _batch.set(batch)
@@ -151,22 +163,23 @@ class Host:
             self._fail(batch, requests, message)
             return
 
-        def release():
-            del requests[:], responses[:]
-            for n, (of, is_last, again, response, _) in enumerate(entries):
-                entries[n] = None
-
         try:
-            send_answers(self.channel, batch, entries, seconds, release)
+            # Its own references to the inputs are the last but those of the model: with them gone before the message, this can give the block back.
+            frame = write_answers(self.channel, batch, entries, seconds, frames.IS_EXECUTED)
         except OutOfSharedMemory as error:
             self._fail(batch, requests, str(error))
+            return
+        requests.clear()
+        responses.clear()
+        entries = None
+        send_written(self.channel, frame)
 
     def _execute(self, requests):
-        execute = getattr(self.model, "execute", None)
+        execute = self._execute_of_model
         if execute is None:
             raise self._refuse("Python model %s does not implement `execute` method." % self._path)
         responses = execute(requests)
-        if asyncio.iscoroutine(responses):
+        if type(responses) is not list and asyncio.iscoroutine(responses):
             self._start_loop()
             responses = asyncio.run_coroutine_threadsafe(_within(_batch.get(), responses), self._loop).result()
         if not isinstance(responses, list):
@@ -180,38 +193,42 @@ class Host:
 
     def _entries(self, requests, responses):
         entries = []
-        for of, (request, response) in enumerate(zip(requests, responses)):
-            if request._release & RELEASE_RESCHEDULE:
-                if response is not None:
-                    raise self._refuse(
-                        "Expected a None object in the execute function return list for reschduled request, found type '%s'." % type(response)
-                    )
-                if request._reply is None or request._reply.close():
-                    entries.append((of, True, True, None, ()))
-                continue
-            if response is None:
-                if request._reply is None:
-                    # Makes one that says, when the model has let go of the request, that nobody can answer it.
-                    reply_of(request)
-                continue
-            if not isinstance(response, InferenceResponse):
-                raise self._refuse(
-                    "Expected an 'InferenceResponse' object in the execute function return list, found type '%s'." % type(response)
-                )
-            if request._reply is not None and not request._reply.close():
-                raise self._refuse("Unable to send response. Non-decoupled model cannot send more than one response.")
-            entries.append((of, True, False, response, self.outputs if request._record[8] == 0 else requested_outputs(request)))
+        of = 0
+        for request, response in zip(requests, responses):
+            if type(response) is InferenceResponse and request._reply is None and request._release == RELEASE_ALL:
+                entries.append((of, True, False, response, self.outputs if request._record[8] == 0 else wanted_outputs(request)))
+            else:
+                self._add_entry(entries, of, request, response)
+            of += 1
         return entries
+
+    def _add_entry(self, entries, of, request, response):
+        if request._release & RELEASE_RESCHEDULE:
+            if response is not None:
+                raise self._refuse(
+                    "Expected a None object in the execute function return list for reschduled request, found type '%s'." % type(response)
+                )
+            if request._reply is None or request._reply.close():
+                entries.append((of, True, True, None, ()))
+            return
+        if response is None:
+            if request._reply is None:
+                # Makes one that says, when the model has let go of the request, that nobody can answer it.
+                reply_of(request)
+            return
+        if not isinstance(response, InferenceResponse):
+            raise self._refuse("Expected an 'InferenceResponse' object in the execute function return list, found type '%s'." % type(response))
+        if request._reply is not None and not request._reply.close():
+            raise self._refuse("Unable to send response. Non-decoupled model cannot send more than one response.")
+        entries.append((of, True, False, response, wanted_outputs(request)))
 
     def _run_decoupled(self, job):
         _, _, segment, batch, block, _, offset, length = job
-        region = self.channel.theirs.region(segment, offset, length, block)
-        requests = read_requests(self, batch, region, int(region[0]) | int(region[1]) << 8 | int(region[2]) << 16)
-        region = None
+        requests = read_requests(self, batch, self.channel.theirs.region(segment, offset, length, block))
         replies = [reply_of(request) for request in requests]
         _batch.set(batch)
         try:
-            execute = getattr(self.model, "execute", None)
+            execute = self._execute_of_model
             if execute is None:
                 raise self._refuse("Python model %s does not implement `execute` method." % self._path)
             result = execute(requests)
@@ -254,8 +271,7 @@ class Host:
     def _fail(self, batch, requests, message):
         ofs = [of for of, request in enumerate(requests) if request._reply is None or request._reply.close()]
         del requests[:]
-        if ofs:
-            send_failure(self.channel, batch, ofs, message)
+        send_failure(self.channel, batch, ofs, message, flags=frames.IS_EXECUTED)
         self.channel.send(frames.inline(frames.LOG, message.encode("utf-8", "backslashreplace"), 2))
 
     def _refuse(self, text):

@@ -9,6 +9,7 @@ import numpy as np
 
 _FOLDER = "/dev/shm/"
 _WINDOW = 1024
+_SMALLEST = 512
 _LARGEST_STEP = 64 << 20
 
 
@@ -16,26 +17,34 @@ class OutOfSharedMemory(Exception):
     pass
 
 
+class TheirSegment:
+    """Memory that the server has made."""
+
+    __slots__ = ("ident", "map", "address", "freed")
+
+    def __init__(self, ident, shared, freed):
+        self.ident = ident
+        self.map = shared
+        self.address = np.frombuffer(shared, np.uint8, 1).__array_interface__["data"][0]
+        self.freed = freed
+
+
 class Region(np.ndarray):
     """A block of the server's as bytes. Arrays of it keep it alive; when the last one is gone the server may use the block again."""
 
-    __slots__ = ("segment", "block", "freed", "address")
+    __slots__ = ("segment", "start", "block")
 
     def __del__(self):
-        # Slices of one that belongs to a model are regions too, and own nothing.
-        freed = getattr(self, "freed", None)
-        if freed is not None:
-            freed.append(self.block)
+        self.segment.freed.append(self.block)
 
 
 class Theirs:
     """Segments that the server has made."""
 
-    __slots__ = ("maps", "freed", "addresses")
+    __slots__ = ("segments", "freed")
 
     def __init__(self):
-        self.maps = {}
-        self.addresses = {}
+        self.segments = {}
         # Blocks that nothing here reads any more; the server is told with the next message.
         self.freed = deque()
 
@@ -46,20 +55,18 @@ class Theirs:
         finally:
             os.close(fd)
             os.unlink(_FOLDER + name)
-        self.maps[ident] = shared
-        self.addresses[ident] = np.frombuffer(shared, np.uint8, 1).__array_interface__["data"][0]
+        self.segments[ident] = TheirSegment(ident, shared, self.freed)
 
     def drop(self, ident):
         # Arrays that a model still has keep the memory.
-        self.maps.pop(ident, None)
-        self.addresses.pop(ident, None)
+        self.segments.pop(ident, None)
 
     def region(self, segment, offset, length, block):
-        region = _new_region(Region, (length,), _bytes, self.maps[segment], offset)
+        segment = self.segments[segment]
+        region = _new_region(Region, (length,), _bytes, segment.map, offset)
         region.segment = segment
+        region.start = offset
         region.block = block
-        region.freed = self.freed
-        region.address = self.addresses[segment]
         return region
 
 
@@ -68,14 +75,14 @@ _new_region = np.ndarray.__new__
 
 
 class Block:
-    __slots__ = ("ident", "segment", "offset", "size", "isFree")
+    __slots__ = ("ident", "segment", "offset", "size", "is_free")
 
     def __init__(self, ident, segment, offset, size):
         self.ident = ident
         self.segment = segment
         self.offset = offset
         self.size = size
-        self.isFree = False
+        self.is_free = False
 
 
 class Segment:
@@ -93,8 +100,8 @@ class Segment:
 
 def size_class(size):
     """The size rounded up, at most by a quarter."""
-    if size <= 512:
-        return 512
+    if size <= _SMALLEST:
+        return _SMALLEST
     step = 1 << ((size - 1).bit_length() - 3)
     return (size + step - 1) // step * step
 
@@ -119,18 +126,23 @@ class Ours:
         self.made = 0
         self.names = []
 
+    def prepare(self):
+        """Makes the first segment."""
+        if not self.segments:
+            self._make(self.first)
+
     def take(self, size):
-        size = size_class(size)
+        if size > _SMALLEST:
+            size = size_class(size)
+        else:
+            size = _SMALLEST
         with self.lock:
             self.takes += 1
             if self.takes >= _WINDOW:
                 self._give_back()
             free = self.free.get(size)
-            if free:
-                block = free.pop()
-            else:
-                block = self._carve(self._segment_for(size), size)
-            block.isFree = False
+            block = free.pop() if free else self._carve(self._segment_for(size), size)
+            block.is_free = False
             segment = block.segment
             segment.used += 1
             segment.takes += 1
@@ -139,13 +151,15 @@ class Ours:
     def give(self, ident):
         with self.lock:
             block = self.blocks[ident]
-            if block is None or block.isFree:
+            if block is None or block.is_free:
                 return
-            block.isFree = True
+            block.is_free = True
             block.segment.used -= 1
             self.free.setdefault(block.size, []).append(block)
 
     def _segment_for(self, size):
+        # Always a small one first, which stays: so a large answer is never what everything after it lies beside.
+        self.prepare()
         for segment in self.segments:
             if segment.size - segment.end >= size:
                 return segment

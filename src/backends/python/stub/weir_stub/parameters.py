@@ -17,4 +17,6 @@ def to_json(parameters):
             raise TritonModelException("Expect parameters keys to have type str, found type %s" % type(key))
         if not isinstance(value, (bool, int, str)):
             raise TritonModelException("Expect parameters values to have type bool/int/str, found type %s" % type(value))
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise TritonModelException("parameter '%s' is %d, which 64 bits do not hold" % (key, value))
     return json.dumps(parameters, ensure_ascii=False, separators=(",", ":"))

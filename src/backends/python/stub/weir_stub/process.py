@@ -14,19 +14,7 @@ def set_up(channel_fd):
     # the model starts.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    _die_with_parent()
     threading.Thread(target=_watch, args=(channel_fd,), name="weir-watch", daemon=True).start()
-
-
-def _die_with_parent():
-    """Ends this process with the server even while native code keeps every thread of Python from running."""
-    try:
-        import ctypes
-
-        # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    except (ImportError, OSError, AttributeError):
-        pass
 
 
 def _watch(fd):

@@ -8,6 +8,8 @@ from .parameters import to_json
 from .sender import InferenceResponseSender, Reply
 from .tensor import Tensor, element_bytes, from_region
 
+_UNREAD = frozenset(["_sender", "_set_flags", "_outputs", "_id", "_correlation_id", "_timeout", "_parameters"])
+
 SEQUENCE_START = 1
 SEQUENCE_END = 2
 RELEASE_ALL = 1
@@ -50,7 +52,9 @@ class InferenceRequest:
 
     __slots__ = (
         "_host",
+        # Of a request that came: its batch's block, the memory that this lies in, and where its record begins there.
         "_region",
+        "_map",
         "_at",
         "_record",
         "_reply",
@@ -115,6 +119,12 @@ class InferenceRequest:
         self._timeout = int(timeout)
         self._parameters = to_json(parameters)
 
+    def __getattr__(self, name):
+        # What of a request that came nobody has asked for yet.
+        if name in _UNREAD:
+            return None
+        raise AttributeError("'InferenceRequest' object has no attribute '%s'" % name)
+
     def inputs(self):
         inputs = self._inputs
         if inputs is None:
@@ -139,7 +149,7 @@ class InferenceRequest:
 
     def requested_output_names(self):
         if self._outputs is None:
-            self._outputs = requested_outputs(self)
+            self._outputs = _named_outputs(self) or self._host.output_names
         return set(self._outputs)
 
     def flags(self):
@@ -151,9 +161,6 @@ class InferenceRequest:
     def timeout(self):
         return self._record[6] if self._timeout is None else self._timeout
 
-    def model_name(self):
-        return self._model_name
-
     def trace(self):
         return InferenceTrace()
 
@@ -161,8 +168,7 @@ class InferenceRequest:
         self._release = int(flags)
 
     def is_cancelled(self):
-        region = self._region
-        return region is not None and bool(region[self._at + 4])
+        return self._region is not None and self._map[self._at + 4] != 0
 
     def get_response_sender(self):
         if self._region is None:
@@ -185,16 +191,16 @@ class InferenceRequest:
         start = record[13]
         at = self._at + _HEAD
         length = record[7]
-        key = region[at : at + length].tobytes()
+        key = self._map[at : at + length]
         layout = _layouts.get(key)
         if layout is None:
             layout = _read_layout(key, self._host.names)
         tensors, strings = layout
         made = [from_region(name, code, shape, region, start + offset, 0) for name, code, shape, offset in tensors]
         if strings:
-            at += record[7] + (-record[7] % 8)
+            at += length
             for index in strings:
-                offset, size = _PLACE.unpack_from(region, at)
+                offset, size = _PLACE.unpack_from(self._map, at)
                 at += 16
                 tensor = made[index]
                 tensor._at = start + offset
@@ -203,9 +209,8 @@ class InferenceRequest:
 
     def _read_texts(self):
         record = self._record
-        region = self._region
-        at = self._at + _HEAD + record[7] + (-record[7] % 8) + 16 * record[12] + record[8]
-        texts = region[at : at + record[9] + record[10] + record[11]].tobytes()
+        at = self._at + _HEAD + record[7] + 16 * record[12] + record[8]
+        texts = self._map[at : at + record[9] + record[10] + record[11]]
         id_end = record[9]
         correlation_end = id_end + record[10]
         self._id = texts[:id_end].decode("utf-8", "surrogateescape")
@@ -214,19 +219,26 @@ class InferenceRequest:
         self._parameters = texts[correlation_end:].decode("utf-8", "surrogateescape")
 
 
-def requested_outputs(request):
-    """Names of the outputs that an answer to it may have."""
+def _named_outputs(request):
     record = request._record
     if not record[8]:
-        return request._host.outputs
-    at = request._at + _HEAD + record[7] + (-record[7] % 8) + 16 * record[12]
-    return json.loads(request._region[at : at + record[8]].tobytes())
+        return None
+    at = request._at + _HEAD + record[7] + 16 * record[12]
+    return json.loads(request._map[at : at + record[8]])
+
+
+def wanted_outputs(request):
+    """Names of the outputs that an answer to it may have."""
+    host = request._host
+    if not request._record[8]:
+        return host.outputs
+    return host.states.union(_named_outputs(request))
 
 
 def reply_of(request):
     reply = request._reply
     if reply is None:
-        reply = request._reply = Reply(request._host, request._batch, request._of, request._region, request._at, requested_outputs(request))
+        reply = request._reply = Reply(request, wanted_outputs(request))
     return reply
 
 
@@ -257,24 +269,28 @@ def _read_layout(key, names):
 _new = InferenceRequest.__new__
 
 
-def read_requests(host, batch, region, count):
+def read_requests(host, batch, region):
     """The requests of a batch. Each reads the rest of itself when it is asked for it."""
     requests = []
-    at = 16
+    shared = region.segment.map
+    at = region.start
+    count = _count(shared, at)[0]
+    at += 16
     for of in range(count):
-        record = _unpack(region, at)
+        record = _unpack(shared, at)
         request = _new(InferenceRequest)
         request._host = host
         request._region = region
+        request._map = shared
         request._at = at
         request._record = record
         request._batch = batch
         request._of = of
         request._release = RELEASE_ALL
-        request._reply = request._sender = request._set_flags = request._inputs = request._outputs = None
-        request._id = request._correlation_id = request._timeout = request._parameters = None
-        request._model_name = host.model_name
-        request._model_version = host.model_version
+        request._reply = request._inputs = None
         requests.append(request)
         at += record[0]
     return requests
+
+
+_count = struct.Struct("<I").unpack_from

@@ -9,14 +9,16 @@ FINAL = 1
 class Reply:
     """The way of the answers to one request. When nobody can answer it any more it says so, and the request ends."""
 
-    __slots__ = ("host", "batch", "of", "region", "at", "outputs", "is_closed", "answers", "lock")
+    __slots__ = ("host", "batch", "of", "region", "map", "at", "outputs", "is_closed", "answers", "lock")
 
-    def __init__(self, host, batch, of, region, at, outputs):
-        self.host = host
-        self.batch = batch
-        self.of = of
-        self.region = region
-        self.at = at
+    def __init__(self, request, outputs):
+        self.host = request._host
+        self.batch = request._batch
+        self.of = request._of
+        # Keeps the mark of being cancelled where it is.
+        self.region = request._region
+        self.map = request._map
+        self.at = request._at
         self.outputs = outputs
         self.is_closed = False
         self.answers = 0
@@ -31,7 +33,7 @@ class Reply:
         return not self.is_closed and (self.answers == 0 or self.host.is_decoupled)
 
     def is_cancelled(self):
-        return bool(self.region[self.at + 4])
+        return self.map[self.at + 4] != 0
 
     def send(self, response, flags):
         if flags not in (0, FINAL):

@@ -89,7 +89,9 @@ class Tensor:
         if array is None:
             code = self._code
             if code == BYTES:
-                data = self._region[self._at : self._at + self._size].tobytes()
+                region = self._region
+                at = region.start + self._at
+                data = region.segment.map[at : at + self._size]
                 array = decode_elements(data, self._shape)
             else:
                 array = _ndarray(self._shape, DTYPES[code] or _bits, self._region, self._at)

@@ -82,4 +82,5 @@ def lies_in(array):
         owner = owner.base
     if type(owner) is not Region or not array.flags.c_contiguous:
         return None
-    return owner.segment, array.__array_interface__["data"][0] - owner.address
+    segment = owner.segment
+    return segment.ident, array.__array_interface__["data"][0] - segment.address

@@ -1,0 +1,32 @@
+export { batchKey } from './operators/batch-key.ts';
+export type { BatchStrategy, BatchStrategyFactory, StrategyModel } from './operators/batch-strategy.ts';
+export { controlInputs, type RowFlags } from './operators/control-inputs.ts';
+export { type BatchLimits, planBatch, planSingle, type WaitingRequest } from './operators/plan-batch.ts';
+export { planByStrategy, type StrategyPlanConfig, type WaitingForStrategy } from './operators/plan-by-strategy.ts';
+export { planGrants, type Seat } from './operators/plan-grants.ts';
+export { planSlots, type SlotLimits, type SlotPlan, type SlotView } from './operators/plan-slots.ts';
+export type { SequenceId } from './operators/sequence.ts';
+export { type ArrivedRequest, sequenceFault } from './operators/sequence-fault.ts';
+export { ArrivalLane } from './streams/flow/arrival-lane.ts';
+export {
+  type BufferCounters,
+  type BufferWhenFreeConfig,
+  bufferWhenFree,
+  type Granted,
+  noBufferCounters,
+  type Plan,
+} from './streams/flow/buffer-when-free.ts';
+export { machineScheduler, type Scheduler } from './streams/flow/clock.ts';
+export { InOrder, type InOrderConfig, noOrderCounters, type OrderCounters, type Turn } from './streams/flow/in-order.ts';
+export type { Lane, Waiting } from './streams/flow/lane.ts';
+export { type Lease, type LeasesConfig, leases } from './streams/flow/leases.ts';
+export { type LevelRule, PriorityLane, type PriorityLaneConfig } from './streams/flow/priority-lane.ts';
+export type { Contender, Grant, Pool, Share } from './streams/flow/share-permits.ts';
+export type { Turnstile } from './streams/flow/turnstile.ts';
+export type { Place } from './streams/flow/waiting-list.ts';
+export { InferError } from './streams/inference/error.ts';
+export type { Decision } from './streams/inference/infer.ts';
+export type { BatchOptions, ControlInput, InputSpec, ModelSpec, SequenceBatching } from './streams/inference/model-spec.ts';
+export type { InferRequest } from './streams/inference/request.ts';
+export { Tensor, type Tensors } from './streams/tensors/tensor.ts';
+export { tensorFrom } from './streams/tensors/tensor-from-values.ts';

@@ -1,0 +1,417 @@
+import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import type { CustomMetric, CustomMetrics } from '../../../src/streams/inference/custom-metrics.ts';
+import { InferError } from '../../../src/streams/inference/error.ts';
+import type { Infer } from '../../../src/streams/inference/infer.ts';
+import { type ModelCalls, refuseCycles } from '../../../src/streams/inference/model-calls.ts';
+import type { InferRequest } from '../../../src/streams/inference/request.ts';
+import type { InferResponse } from '../../../src/streams/inference/response.ts';
+import { tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
+import { tensorStrings, tensorValues } from '../../../src/streams/tensors/tensor-values.ts';
+import { inferRequest, inferResponse } from '../../support/request-fixtures.ts';
+import { until } from '../../support/until.ts';
+import { floatsOf, makeBatch, runOf, workbench } from './workbench.ts';
+
+const { backendOf, log, open, openModel, write } = workbench();
+
+const callsTo = (models: Readonly<Record<string, Infer>>): ModelCalls => ({
+  infer: refuseCycles((request) => {
+    const model = models[request.modelName];
+    return model === undefined ? throwError(() => new InferError('NOT_FOUND', `no model '${request.modelName}'`)) : model(request);
+  }),
+  isReady: (name, version) => models[name] !== undefined && version !== '9',
+  isDecoupled: (name) => {
+    if (models[name] === undefined) throw new InferError('NOT_FOUND', `no model '${name}'`);
+    return name.startsWith('many');
+  },
+});
+
+const answerOf = (value: number, part: Partial<InferResponse> = {}): InferResponse => inferResponse({ R: floatsOf([value]) }, part);
+
+const batchOf = (...values: readonly number[]) =>
+  makeBatch(values.map((value) => inferRequest({ IN: floatsOf([value]) }, { id: `id${value}` })));
+
+/** Calls a model for each request, and answers with what it gave or with the error. */
+const caller = (body: string): string => `export default defineModel({
+  execute: perRequest(async (request, context) => { ${body} }),
+});`;
+
+const passOn = caller(`
+  const answer = await context.infer({ model: 'other', inputs: { X: request.input('IN') } }, { request });
+  return { outputs: { OUT: answer.output('R', 'FP32') } };`);
+
+describe('infer', () => {
+  it('brings a request to the server, and its answer back', async () => {
+    const asked: InferRequest[] = [];
+    const calls = callsTo({
+      other: (request) => {
+        asked.push(request);
+        return of(
+          inferResponse(
+            { R: floatsOf([9]), S: tensorFrom('BYTES', [2], ['ä', '']) },
+            { id: request.id, modelVersion: '4', parameters: new Map([['p', 5n]]) },
+          ),
+        );
+      },
+    });
+    const { instance } = await openModel(
+      caller(`
+        const big = new Float32Array(8).fill(7);
+        const answer = await context.infer({
+          model: 'other', version: '3', outputs: ['R', 'S'], parameters: { a: 1n, b: 'c' }, sequenceId: 5, sequenceStart: true, priority: 2, timeoutMicroseconds: 100n,
+          inputs: { X: request.input('IN'), SLICE: { datatype: 'FP32', shape: [3], data: big.subarray(2, 5) }, TEXT: { datatype: 'BYTES', shape: [1], data: ['é'] } },
+        }, { request });
+        return { outputs: { OUT: answer.output('R') }, parameters: {
+          seen: [answer.modelName, answer.modelVersion, answer.id, [...answer.parameters].join(), answer.outputNames, answer.isLast, answer.output('S').strings()].join(' '),
+        } };`),
+      { calls },
+    );
+    const parts: string[] = [];
+    await new Promise<void>((resolve) =>
+      instance.run(batchOf(1)).subscribe({ next: ({ parameters }) => parts.push(String(parameters.get('seen'))), complete: resolve }),
+    );
+    expect(parts).toEqual(['m 4 id1 p,5 R,S true ä,']);
+    const [request] = asked;
+    expect(request).toMatchObject({
+      modelName: 'other',
+      modelVersion: '3',
+      id: 'id1',
+      outputs: [
+        { name: 'R', classification: 0 },
+        { name: 'S', classification: 0 },
+      ],
+      sequenceId: 5n,
+      sequenceStart: true,
+      sequenceEnd: false,
+      priority: 2n,
+      timeoutMicroseconds: 100n,
+      caller: { modelName: 'm', caller: undefined },
+    });
+    expect([...(request?.parameters ?? [])]).toEqual([
+      ['a', 1n],
+      ['b', 'c'],
+    ]);
+    const [x, slice, text] = [...(request?.inputs.values() ?? [])];
+    if (x === undefined || slice === undefined || text === undefined) throw new Error('inputs are missing');
+    expect([[...tensorValues(x)], [...tensorValues(slice)], tensorStrings(text)]).toEqual([[1], [7, 7, 7], ['é']]);
+  });
+
+  it('makes calls at once, and gives each its own answer', async () => {
+    const open: (() => void)[] = [];
+    const other: Infer = ({ inputs }) =>
+      new Observable((subscriber) => {
+        const [value = 0] = tensorValues(inputs.get('X') ?? floatsOf([]));
+        open.push(() => {
+          subscriber.next(answerOf(10 * Number(value)));
+          subscriber.complete();
+        });
+      });
+    const { instance } = await openModel(passOn, { calls: callsTo({ other }) });
+    const run = runOf(instance, batchOf(...Array.from({ length: 32 }, (_, index) => index)));
+    await until(() => open.length === 32);
+    for (const answer of open.toReversed()) answer();
+    expect(await run).toEqual(Array.from({ length: 32 }, (_, index) => `${index} OUT [1,1]: ${10 * index}`));
+  });
+
+  it.each([
+    ['the error of the model', { other: () => throwError(() => new InferError('UNAVAILABLE', 'too busy')) }, 'UNAVAILABLE: too busy'],
+    ['a model that there is not', {}, "NOT_FOUND: no model 'other'"],
+    ['no answer', { other: () => EMPTY }, "INTERNAL: model 'other' gave no answer"],
+    [
+      'two answers',
+      { other: () => of(answerOf(1), answerOf(2)) },
+      "INVALID_ARGUMENT: model 'other' is decoupled and may answer any number of times: call it with inferMany",
+    ],
+    ['an answer that is an error', { other: () => of(answerOf(1, { error: new InferError('NOT_FOUND', 'no row') })) }, 'NOT_FOUND: no row'],
+  ])('rejects for %s', async (_what, models: Readonly<Record<string, Infer>>, text) => {
+    const { instance } = await openModel(passOn, { calls: callsTo(models) });
+    expect(await runOf(instance, batchOf(1))).toEqual([`0 ${text}`]);
+  });
+
+  it.each([
+    [
+      'a decoupled model',
+      `{ model: 'many', inputs: {} }`,
+      "INVALID_ARGUMENT: model 'many' is decoupled and may answer any number of times: call it with inferMany",
+    ],
+    [
+      'an input without datatype',
+      `{ model: 'other', inputs: { X: { shape: [1], data: [1] } } }`,
+      "INVALID_ARGUMENT: input 'X' of a call has no datatype",
+    ],
+    [
+      'an input that is no tensor',
+      `{ model: 'other', inputs: { X: { datatype: 'INT8', shape: [1], data: [1000] } } }`,
+      "INVALID_ARGUMENT: input 'X': number 1000 at index 0 is out of the range of INT8",
+    ],
+    [
+      'an output that there is not',
+      `{ model: 'other', inputs: {} }, { request }).then((answer) => answer.output('Z')`,
+      "INVALID_ARGUMENT: the answer of model 'm' has no output 'Z'",
+    ],
+    ['a signal that is aborted', `{ model: 'never', inputs: {} }, { signal: AbortSignal.abort() }`, 'CANCELLED: the call was cancelled'],
+    ['a signal that will be', `{ model: 'never', inputs: {} }, { signal: AbortSignal.timeout(5) }`, 'CANCELLED: the call was cancelled'],
+  ])('rejects for %s', async (_what, call, text) => {
+    const calls = callsTo({ other: () => of(answerOf(1)), many: () => of(answerOf(1)), never: () => NEVER });
+    const { instance } = await openModel(caller(`await context.infer(${call}); return {};`), { calls });
+    expect(await runOf(instance, batchOf(1))).toEqual([`0 ${text}`]);
+  });
+
+  it('refuses a call that would wait for itself, whichever request of the batch it is that waits', async () => {
+    const { instance } = await openModel(
+      `export default defineModel({ async execute(requests, context) { await context.infer({ model: 'top', inputs: {} }); return []; } });`,
+      { calls: callsTo({ top: () => NEVER }) },
+    );
+    const request = inferRequest({ IN: floatsOf([1]) });
+    const batch = makeBatch([request, { ...request, caller: { modelName: 'mid', caller: { modelName: 'top', caller: undefined } } }]);
+    expect(await runOf(instance, batch)).toEqual(['INVALID_ARGUMENT: models call each other in a cycle: top -> mid -> m -> top']);
+    expect(
+      await runOf(
+        (await openModel(caller(`await context.infer({ model: 'm', inputs: {} }); return {};`), { name: 'm_1' })).instance,
+        batchOf(1),
+      ),
+    ).toHaveLength(1);
+  });
+
+  it('is cancelled with the request that it is made for, or with the whole execution', async () => {
+    const open = new Set<string>();
+    const other: Infer = ({ id }) =>
+      new Observable(() => {
+        open.add(id);
+        return () => open.delete(id);
+      });
+    const { instance } = await openModel(passOn, { calls: callsTo({ other }) });
+    const batch = batchOf(1, 2, 3);
+    const run = instance.run(batch).subscribe();
+    await until(() => open.size === 3);
+    batch.onCancelled?.(1);
+    expect([...open]).toEqual(['id1', 'id3']);
+    run.unsubscribe();
+    expect([...open]).toEqual([]);
+  });
+
+  it('is over when the execution is over, and cannot begin later', async () => {
+    const open: string[] = [];
+    const other: Infer = ({ id }) =>
+      new Observable(() => {
+        open.push(id);
+        return () => open.push('closed');
+      });
+    const { instance } = await openModel(
+      `export default defineModel({ execute(requests, context) {
+        context.infer({ model: 'other', inputs: {} }).catch((error) => console.log(error.code));
+        setTimeout(() => context.infer({ model: 'other', inputs: {} }).catch((error) => console.log(error.message)), 1);
+        return requests.map(() => ({}));
+      } });`,
+      { calls: callsTo({ other }) },
+    );
+    await runOf(instance, batchOf(1));
+    await until(() => log.lines.length === 2);
+    expect([open, log.lines]).toEqual([
+      ['id1', 'closed'],
+      ['info m_0: CANCELLED', 'info m_0: other models can be called only as long as execute runs'],
+    ]);
+  });
+
+  it('ends with the thread', async () => {
+    let closed = 0;
+    const other: Infer = () => new Observable(() => () => closed++);
+    const { instance, failure } = await openModel(
+      `export default defineModel({ execute(requests, context) { setTimeout(() => process.exit(1), 5); return context.infer({ model: 'other', inputs: {} }); } });`,
+      { calls: callsTo({ other }) },
+    );
+    await runOf(instance, batchOf(1));
+    await failure;
+    expect(closed).toBe(1);
+  });
+});
+
+describe('inferMany', () => {
+  it('gives every answer in turn, of none, one or many', async () => {
+    const many: Infer = ({ inputs }) => {
+      const [count = 0] = tensorValues(inputs.get('X') ?? floatsOf([]));
+      return of(...Array.from({ length: Number(count) }, (_, index) => answerOf(index)));
+    };
+    const { instance } = await openModel(
+      caller(`
+        const values = [];
+        for await (const answer of context.inferMany({ model: 'many', inputs: { X: request.input('IN') } }, { request })) values.push(answer.output('R', 'FP32').data[0]);
+        return { outputs: { OUT: { shape: [1, values.length], data: values } } };`),
+      { calls: callsTo({ many }) },
+    );
+    const seven = Array.from({ length: 500 }, (_, index) => index).join();
+    expect(await runOf(instance, batchOf(0, 1, 500))).toEqual(['0 OUT [1,0]: ', '1 OUT [1,1]: 0', `2 OUT [1,500]: ${seven}`]);
+  });
+
+  it('throws at an answer that has failed, and at the end in an error', async () => {
+    const many: Infer = () =>
+      concat(
+        of(answerOf(1)),
+        throwError(() => new InferError('UNAVAILABLE', 'gone')),
+      );
+    const odd: Infer = () => of(answerOf(1), answerOf(2, { error: new InferError('NOT_FOUND', 'no row') }), answerOf(3));
+    const body = (model: string): string => `
+      let count = 0;
+      try { for await (const answer of context.inferMany({ model: '${model}', inputs: {} })) count++; } catch (error) { return { parameters: {}, outputs: {}, error: new ModelError(count + ' ' + error.message, error.code) }; }
+      return {};`;
+    for (const [model, text] of [
+      ['many', '0 UNAVAILABLE: 1 gone'],
+      ['odd', '0 NOT_FOUND: 1 no row'],
+    ] as const) {
+      const { instance } = await openModel(caller(body(model)), { calls: callsTo({ many, odd }) });
+      expect(await runOf(instance, batchOf(1))).toEqual([text]);
+    }
+  });
+
+  it('cancels the call when the model has heard enough', async () => {
+    let closed = 0;
+    const many: Infer = () => concat(of(answerOf(1), answerOf(2)), new Observable<never>(() => () => closed++));
+    const { instance } = await openModel(
+      caller(
+        `for await (const answer of context.inferMany({ model: 'many', inputs: {} })) return { outputs: { OUT: answer.output('R') } };`,
+      ),
+      { calls: callsTo({ many }) },
+    );
+    expect(await runOf(instance, batchOf(1))).toEqual(['0 OUT [1,1]: 1']);
+    expect(closed).toBe(1);
+  });
+
+  it('cancels a call whose answers nobody reads', async () => {
+    let given = 0;
+    const many: Infer = () =>
+      new Observable((subscriber) => {
+        for (; !subscriber.closed && given < 100_000; given++) subscriber.next(answerOf(given));
+      });
+    const { instance } = await openModel(
+      caller(`
+        const answers = context.inferMany({ model: 'many', inputs: {} });
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        let count = 0;
+        try { for await (const answer of answers) count++; } catch (error) { return { parameters: { count }, error }; }`),
+      { calls: callsTo({ many }) },
+    );
+    expect(await runOf(instance, batchOf(1))).toEqual([
+      "0 RESOURCE_EXHAUSTED: more answers of model 'many' than 1024, or 67108864 bytes, wait to be read",
+    ]);
+    expect(given).toBeLessThan(2000);
+  });
+});
+
+it('tells whether a model is ready, in load as well', async () => {
+  const code = `let ready;
+    export default defineModel({
+      async load(context) { ready = [await context.isModelReady('other'), await context.isModelReady('other', '9')]; },
+      execute: perRequest(async (request, context) => ({ parameters: { ready: [...ready, await context.isModelReady('none')].join() } })),
+    });`;
+  const { instance } = await openModel(code, { calls: callsTo({ other: () => NEVER }) });
+  const seen = await new Promise((resolve) => instance.run(batchOf(1)).subscribe(({ parameters }) => resolve(parameters.get('ready'))));
+  expect(seen).toBe('true,false,false');
+});
+
+/** What was done with metrics, in order. */
+const recordingMetrics = (): CustomMetrics & { readonly done: string[] } => {
+  const done: string[] = [];
+  const known = new Map<string, CustomMetric>();
+  return {
+    done,
+    family: (name, description, kind) => {
+      if (name === 'bad name') throw new InferError('INVALID_ARGUMENT', `'${name}' is no name`);
+      return {
+        series: (labels, buckets) => {
+          const key = `${name}${JSON.stringify(labels)}`;
+          let value = 0;
+          const metric = known.get(key) ?? {
+            increment: (by) => {
+              value += by;
+              done.push(`${key} + ${by}`);
+            },
+            set: (to) => {
+              if (Number.isNaN(to)) throw new InferError('INVALID_ARGUMENT', 'not a number');
+              value = to;
+              done.push(`${key} = ${to}`);
+            },
+            observe: (seen) => done.push(`${key} saw ${seen}`),
+            value: () => value,
+            remove: () => done.push(`${key} removed`),
+          };
+          if (!known.has(key)) done.push(`${key} ${kind} ${description} ${buckets ?? ''}`.trim());
+          known.set(key, metric);
+          return metric;
+        },
+        remove: () => done.push(`${name} removed`),
+      };
+    },
+  };
+};
+
+describe('metrics', () => {
+  it('are made, changed and read, and go with the last instance that has them', async () => {
+    const metrics = recordingMetrics();
+    const files = await write(`import { defineModel, perRequest } from 'weir/backend';
+      let counter, gauge, histogram;
+      export default defineModel({
+        async load({ metrics }) {
+          counter = await metrics.counter('c', 'Counts', { b: '1', a: '2' });
+          gauge = await metrics.gauge('g', 'Gauges');
+          histogram = await metrics.histogram('h', 'Sees', [1, 2]);
+          await metrics.counter('bad name', '').catch((error) => console.log(error.code, error.message));
+        },
+        execute: perRequest(async (request, context) => {
+          (await context.metrics.counter('c', 'Counts', { a: '2', b: '1' })).increment();
+          try { counter.increment(-1); } catch (error) { console.log(error.message); }
+          counter.increment(2);
+          gauge.set(5);
+          gauge.increment(-0.5);
+          gauge.set(NaN);
+          histogram.observe(1.5);
+          return { parameters: { counter: await counter.value(), gauge: await gauge.value() } };
+        }),
+      });`);
+    const { instance, life } = await open(files, { metrics });
+    const seen = await new Promise((resolve) => instance.run(batchOf(1)).subscribe(({ parameters }) => resolve([...parameters])));
+    expect(seen).toEqual([
+      ['counter', 3],
+      ['gauge', 4.5],
+    ]);
+    life.unsubscribe();
+    await until(() => metrics.done.at(-1) === 'h removed');
+    expect(log.lines).toEqual([
+      "info m_0: INVALID_ARGUMENT 'bad name' is no name",
+      "info m_0: counter 'c' cannot be incremented by -1",
+      'warning m_0: not a number',
+    ]);
+    expect(metrics.done).toEqual([
+      'c{"b":"1","a":"2"} counter Counts',
+      'g{} gauge Gauges',
+      'h{} histogram Sees 1,2',
+      'c{"b":"1","a":"2"} + 1',
+      'c{"b":"1","a":"2"} + 2',
+      'g{} = 5',
+      'g{} + -0.5',
+      'h{} saw 1.5',
+      'c{"b":"1","a":"2"} removed',
+      'c removed',
+      'g{} removed',
+      'g removed',
+      'h{} removed',
+      'h removed',
+    ]);
+  });
+
+  it('are shared by instances, and stay as long as one has them', async () => {
+    const metrics = recordingMetrics();
+    const files = await write(`let counter;
+      export default {
+        async load({ metrics }) { counter = await metrics.counter('c', 'Counts'); },
+        execute: async (requests) => { counter.increment(); await counter.value(); return requests.map(() => ({})); },
+      };`);
+    const backend = backendOf({ metrics });
+    const [first, second] = [await open(files, {}, backend), await open(files, { name: 'm_1' }, backend)];
+    await runOf(first.instance, batchOf(1));
+    first.life.unsubscribe();
+    await runOf(second.instance, batchOf(1));
+    second.life.unsubscribe();
+    await until(() => metrics.done.at(-1) === 'c removed');
+    expect(metrics.done).toEqual(['c{} counter Counts', 'c{} + 1', 'c{} + 1', 'c{} removed', 'c removed']);
+  });
+});
