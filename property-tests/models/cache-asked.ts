@@ -1,5 +1,5 @@
 import type { Subscriber, Subscription } from 'rxjs';
-import type { FailureReason } from '../../src/streams/inference/error.ts';
+import type { ErrorReason } from '../../src/streams/inference/error.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { contents } from './cache-contents.ts';
 
@@ -17,7 +17,7 @@ export interface CacheSetting {
 /** What a caller does when an answer or its end comes to it; one who drives makes the first run that is at work answer. */
 export type Habit = 'listens' | 'leaves' | 'asks again' | 'cancels the next' | 'drives';
 
-export type End = 'complete' | 'cancelled' | 'too many' | FailureReason;
+export type End = 'complete' | 'cancelled' | 'too many' | ErrorReason;
 
 export interface Asked {
   readonly n: number;
@@ -38,7 +38,7 @@ export interface Run {
   readonly caller: Subscriber<InferResponse>;
   answers: number;
   /** How the model ended it; undefined while it is at work. */
-  end: 'complete' | 'cancelled' | FailureReason | undefined;
+  end: 'complete' | 'cancelled' | ErrorReason | undefined;
 }
 
 /** More than a world ever gives. */

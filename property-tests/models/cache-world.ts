@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import { LocalCache } from '../../src/caches/local/local-cache.ts';
 import { noCacheStageCounters, responseCache } from '../../src/operators/response-cache.ts';
-import { type FailureReason, InferError } from '../../src/streams/inference/error.ts';
+import { type ErrorReason, InferError } from '../../src/streams/inference/error.ts';
 import type { Infer } from '../../src/streams/inference/infer.ts';
 import { noParameters } from '../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
@@ -97,7 +97,7 @@ export class CacheWorld {
     run.caller.complete();
   }
 
-  fail(run: Run, reason: FailureReason): void {
+  fail(run: Run, reason: ErrorReason): void {
     if (run.end !== undefined) return;
     const concerned = !this.#mayPass && this.#isAlone(run) ? this.waiting.filter((asked) => this.#isOf(asked, run)) : [];
     run.end = reason;

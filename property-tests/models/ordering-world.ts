@@ -2,7 +2,7 @@ import type { Subscriber, Subscription } from 'rxjs';
 import { Observable } from 'rxjs';
 import { preserveOrdering } from '../../src/operators/preserve-ordering.ts';
 import { noOrderCounters } from '../../src/streams/flow/in-order.ts';
-import type { FailureReason } from '../../src/streams/inference/error.ts';
+import type { ErrorReason } from '../../src/streams/inference/error.ts';
 import { InferError } from '../../src/streams/inference/error.ts';
 import type { Infer } from '../../src/streams/inference/infer.ts';
 import { noParameters } from '../../src/streams/inference/parameters.ts';
@@ -27,9 +27,9 @@ interface Asked {
   /** How many of them came to the caller. */
   received: number;
   /** How its model ended it. */
-  modelEnd: 'none' | 'complete' | FailureReason;
+  modelEnd: 'none' | 'complete' | ErrorReason;
   /** How it ended for its caller. */
-  end: 'none' | 'complete' | 'cancelled' | 'no room' | FailureReason;
+  end: 'none' | 'complete' | 'cancelled' | 'no room' | ErrorReason;
   caller: Subscription | undefined;
   inner: Subscriber<InferResponse> | undefined;
 }
@@ -121,7 +121,7 @@ export class OrderingWorld {
     asked.inner?.complete();
   }
 
-  fail(asked: Asked, reason: FailureReason): void {
+  fail(asked: Asked, reason: ErrorReason): void {
     const isFirst = this.unanswered[0] === asked;
     const isHeld = asked.received < asked.given.length;
     asked.modelEnd = reason;

@@ -5,7 +5,7 @@ import { bufferWhenFree } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { Waiting } from '../streams/flow/lane.ts';
 import type { Lease } from '../streams/flow/leases.ts';
-import { PriorityLane } from '../streams/flow/priority-lane.ts';
+import { PriorityLane, type PriorityLaneConfig } from '../streams/flow/priority-lane.ts';
 import type { Turnstile } from '../streams/flow/turnstile.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
 import type { Instance } from '../streams/inference/backend.ts';
@@ -39,6 +39,8 @@ export interface DynamicBatchingConfig extends BatchingChoices {
   readonly withdrawn$: Observable<Place<Call>>;
   readonly scheduler: Scheduler;
   readonly counters: BufferCounters;
+  /** Told of the queue of a model with levels or time-outs, once it is there. */
+  readonly onLane?: ((lane: PriorityLane<Call>) => void) | undefined;
 }
 
 /** One plan for one queue: it may remember. */
@@ -58,7 +60,7 @@ const choosePlan = ({ spec, strategy, holdUntilQueued: held = 0 }: DynamicBatchi
  * on unsubscribe  fails what waits with UNAVAILABLE
  */
 export const dynamicBatching = (config: DynamicBatchingConfig): OperatorFunction<Call, Granted<Call, Instance>> => {
-  const { spec, free$, withdrawn$, scheduler, counters, turnstile } = config;
+  const { spec, free$, withdrawn$, scheduler, counters, turnstile, onLane } = config;
   const policy = spec.dynamicBatching === undefined ? undefined : queuePolicy(spec.dynamicBatching);
   return (calls$) =>
     defer(() =>
@@ -69,7 +71,7 @@ export const dynamicBatching = (config: DynamicBatchingConfig): OperatorFunction
             call.place = place;
           },
           withdrawn$,
-          lane: policy === undefined ? undefined : () => new PriorityLane(policy),
+          lane: policy === undefined ? undefined : () => makeLane(policy, onLane),
           turnstile,
           plan: choosePlan(config),
           limit: queueLimit(spec),
@@ -81,6 +83,12 @@ export const dynamicBatching = (config: DynamicBatchingConfig): OperatorFunction
         }),
       ),
     );
+};
+
+const makeLane = (policy: PriorityLaneConfig<Call>, onLane: DynamicBatchingConfig['onLane']): PriorityLane<Call> => {
+  const lane = new PriorityLane(policy);
+  onLane?.(lane);
+  return lane;
 };
 
 const rejection = (message: string): InferError => new InferError('UNAVAILABLE', message, { reason: 'REJECTED' });

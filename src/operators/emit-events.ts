@@ -15,7 +15,7 @@ export interface EmitEventsConfig {
 
 /**
  * Tells `sink` how each request ended, once, before its caller learns of it: success with the last answer or completion, failure with the
- * reason of the error, CANCELED when it is unsubscribed first. A request that nobody subscribes to is not counted.
+ * reason of the error, CANCELED when it is unsubscribed first. A request that nobody subscribes to is not counted, nor one that is refused.
  */
 export const emitEvents =
   (config: EmitEventsConfig): Layer =>
@@ -50,7 +50,9 @@ class RequestWatch extends Subscriber<InferResponse> {
   }
 
   protected override _error(error: unknown): void {
-    this.#end(error instanceof InferError ? error.reason : 'OTHER');
+    const reason = error instanceof InferError ? error.reason : 'OTHER';
+    if (reason === 'REFUSED') this.#isOpen = false;
+    else this.#end(reason);
     super._error(error);
   }
 

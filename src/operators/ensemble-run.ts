@@ -13,7 +13,7 @@ import { EnsembleRow, type RowAnswer, sizeOf } from './ensemble-row.ts';
 import { EnsembleStepRun } from './ensemble-step-run.ts';
 import { fitBatch } from './fit-batch.ts';
 import { keepTensor } from './keep-tensor.ts';
-import { isSameSequence, overrideParameters, sequenceOverride } from './sequence-override.ts';
+import { isSameSequence, sequenceOverride, sequenceParameters } from './sequence-override.ts';
 
 /** One request on its way through an ensemble, and the caller that waits for its answers. Ends once. */
 export class EnsembleRun implements Unsubscribable {
@@ -223,7 +223,7 @@ export class EnsembleRun implements Unsubscribable {
     }
     const [override] = row.overridesOf(this.#plan.outputs);
     row.tensors.letGo(joint);
-    const answer = { outputs, parameters: overrideParameters(override) };
+    const answer = { outputs, parameters: sequenceParameters(override ?? this.request) };
     if (row.turn === undefined) {
       this.emit(answer);
       return;

@@ -1,5 +1,6 @@
 import type { BufferCounters } from '../streams/flow/buffer-when-free.ts';
 import type { OrderCounters } from '../streams/flow/in-order.ts';
+import type { PriorityLane } from '../streams/flow/priority-lane.ts';
 import type { ShareCounters } from '../streams/flow/share-permits.ts';
 import type {
   GraphEdge,
@@ -10,6 +11,8 @@ import type {
   WarmUpCounters,
 } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { Call } from './call.ts';
+import type { OpenSequences } from './open-sequences.ts';
 import { heldAnswersLimit, preservesOrdering } from './preserve-ordering.ts';
 import { queueLimit } from './queue-policy.ts';
 import type { CacheStageCounters } from './response-cache.ts';
@@ -21,6 +24,10 @@ export interface GraphOfConfig {
   readonly cache: CacheStageCounters | undefined;
   readonly queue: BufferCounters;
   readonly running: RunCounters;
+  /** Of a model with levels, once it runs. */
+  readonly lane: PriorityLane<Call> | undefined;
+  /** Of a sequence model. */
+  readonly backlog: OpenSequences['backlog'];
   readonly ordering: OrderCounters;
   readonly warmUps: WarmUpCounters;
   /** Undefined without a rate limiter. */
@@ -30,8 +37,38 @@ export interface GraphOfConfig {
   readonly active: number;
 }
 
-const queuesOf = ({ spec, running, ordering, rateLimiter, active }: GraphOfConfig): readonly QueueGauge[] => {
-  const queues: QueueGauge[] = [];
+/** A client may name any level: those that are shown must not be more than a scrape can take. */
+const mostLevels = 100;
+
+/** Of a model with few levels all of them, else the most urgent ones in which something waits. */
+const levelsOf = ({ spec, lane }: GraphOfConfig): readonly QueueGauge[] => {
+  const { priorityLevels = 0n, defaultQueuePolicy, queuePolicies } = spec.dynamicBatching ?? {};
+  const shown = new Map<bigint, QueueGauge>();
+  for (let level = 1n; level <= priorityLevels && priorityLevels <= mostLevels; level++) {
+    const limit = (queuePolicies?.get(level) ?? defaultQueuePolicy)?.maxQueueSize ?? 0;
+    shown.set(level, { name: `level-${level}`, queued: 0, limit });
+  }
+  if (priorityLevels === 0n || lane === undefined) return [...shown.values()];
+  for (const { rank, length, limit } of lane.levels()) {
+    if (shown.size >= mostLevels && !shown.has(rank)) break;
+    shown.set(rank, { name: `level-${rank}`, queued: length, limit });
+  }
+  return [...shown.values()];
+};
+
+/** Requests that wait beside their slots or in them, and those of sequences that have none. */
+const sequenceQueues = ({ spec, queue, backlog }: GraphOfConfig): readonly QueueGauge[] => {
+  if (spec.sequenceBatching === undefined) return [];
+  const limit = queueLimit(spec);
+  return [
+    { name: 'slots', queued: queue.queued - backlog.requests, limit },
+    { name: 'backlog', queued: backlog.requests, limit },
+  ];
+};
+
+const queuesOf = (config: GraphOfConfig): readonly QueueGauge[] => {
+  const { spec, running, ordering, rateLimiter, active } = config;
+  const queues: QueueGauge[] = [...levelsOf(config), ...sequenceQueues(config)];
   if (preservesOrdering(spec)) queues.push({ name: 'order', queued: ordering.held, limit: heldAnswersLimit });
   if (spec.decoupled) queues.push({ name: 'released', queued: running.released, limit: releasedLimit });
   if (rateLimiter !== undefined) queues.push({ name: 'rate-limiter', queued: rateLimiter.waiting, limit: active });

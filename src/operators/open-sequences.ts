@@ -1,5 +1,7 @@
-/** How many sequences take requests: what a model that drains waits for. */
+/** How many sequences take requests: what a model that drains waits for. And which of them have no slot. */
 export class OpenSequences {
+  /** Requests of sequences that wait for a slot. Set by the scheduler. */
+  backlog: { readonly requests: number } = { requests: 0 };
   readonly #onNone: (() => void)[] = [];
   #count = 0;
 

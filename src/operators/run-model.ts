@@ -3,6 +3,7 @@ import { noBufferCounters } from '../streams/flow/buffer-when-free.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { OrderCounters } from '../streams/flow/in-order.ts';
 import { noOrderCounters } from '../streams/flow/in-order.ts';
+import type { PriorityLane } from '../streams/flow/priority-lane.ts';
 import { restart } from '../streams/flow/restart.ts';
 import type { Instance, Placement } from '../streams/inference/backend.ts';
 import { InferError, requestPrefix, toInferError } from '../streams/inference/error.ts';
@@ -12,6 +13,7 @@ import { layers } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelGraph } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { Call } from './call.ts';
 import type { BatchingChoices } from './dynamic-batching.ts';
 import { Gate } from './gate.ts';
 import { graphOf } from './graph-of.ts';
@@ -84,6 +86,7 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
     const started = new Set<number>();
     let registration: Registration | undefined;
     const openSequences = new OpenSequences();
+    let lane: PriorityLane<Call> | undefined;
     let alive = 0;
     let isDraining = false;
     let isWired = false;
@@ -106,6 +109,8 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
           cache: config.cache?.counters,
           queue,
           running,
+          lane,
+          backlog: openSequences.backlog,
           ordering,
           warmUps,
           rateLimiter: registration?.counters,
@@ -182,6 +187,9 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       scheduler,
       log: config.log,
       counters: queue,
+      onLane: (made) => {
+        lane = made;
+      },
       openSequences,
       isStopping: () => isDraining,
       turnstile: registration?.turnstile,

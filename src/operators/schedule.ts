@@ -8,7 +8,7 @@ import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { Call } from './call.ts';
 import type { BatchingChoices } from './dynamic-batching.ts';
-import { dynamicBatching } from './dynamic-batching.ts';
+import { type DynamicBatchingConfig, dynamicBatching } from './dynamic-batching.ts';
 import type { OpenSequences } from './open-sequences.ts';
 import { sequenceBatching } from './sequence-batching.ts';
 
@@ -23,6 +23,7 @@ export interface ScheduleConfig extends BatchingChoices {
   readonly counters: BufferCounters;
   /** Counts the sequences of a sequence model that take requests. */
   readonly openSequences?: OpenSequences;
+  readonly onLane?: DynamicBatchingConfig['onLane'];
   /** Once true, a sequence model begins no sequence; those that have begun may end. */
   readonly isStopping?: () => boolean;
 }

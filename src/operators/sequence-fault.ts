@@ -18,7 +18,8 @@ export interface ArrivedRequest {
 
 /**
  * What is wrong with a request of a sequence model, in Triton's order: more than one row, no id, a START while the server stops, no START
- * where no sequence is. Undefined for one that may come in. Without the prefix that other messages on queueing have.
+ * where no sequence is. Undefined for one that may come in. Without the prefix that other messages on queueing have,
+ * and not counted as a failure.
  */
 export const sequenceFault = (spec: Pick<ModelSpec, 'name' | 'sequenceBatching'>): Decision<ArrivedRequest, InferError | undefined> => {
   const { name } = spec;
@@ -32,7 +33,7 @@ export const sequenceFault = (spec: Pick<ModelSpec, 'name' | 'sequenceBatching'>
     if (hasNoId && !isIterative) return invalid(`inference request to model '${name}' must specify a non-zero or non-empty correlation ID`);
     // A request without id begins a sequence of its own.
     const starts = request.sequenceStart || hasNoId;
-    if (starts) return isStopping ? new InferError('UNAVAILABLE', serverStopping) : undefined;
+    if (starts) return isStopping ? new InferError('UNAVAILABLE', serverStopping, { reason: 'REFUSED' }) : undefined;
     return isKnown ? undefined : invalid(startMissing(name, request.sequenceId, endedBecause));
   };
 };
@@ -41,4 +42,4 @@ const startMissing = (model: string, id: SequenceId, endedBecause: string | unde
   `inference request for sequence ${id} to model '${model}' must specify the START flag on the first request of the sequence` +
   (endedBecause === undefined ? '' : `: ${endedBecause}`);
 
-const invalid = (message: string): InferError => new InferError('INVALID_ARGUMENT', message);
+const invalid = (message: string): InferError => new InferError('INVALID_ARGUMENT', message, { reason: 'REFUSED' });

@@ -1,5 +1,5 @@
 import { InferError } from '../streams/inference/error.ts';
-import { noParameters, type Parameters, type ParameterValue } from '../streams/inference/parameters.ts';
+import type { Parameters, ParameterValue } from '../streams/inference/parameters.ts';
 
 /** To which sequence what a step has answered belongs, in the place of the request's own. */
 export interface SequenceOverride {
@@ -38,12 +38,17 @@ export const sequenceOverride = (parameters: Parameters, before: SequenceOverrid
 export const isSameSequence = (a: SequenceOverride, b: SequenceOverride): boolean =>
   a.sequenceId === b.sequenceId && a.sequenceStart === b.sequenceStart && a.sequenceEnd === b.sequenceEnd;
 
-/** As an answer of the ensemble says it on. */
-export const overrideParameters = (override: SequenceOverride | undefined): Parameters =>
-  override === undefined
-    ? noParameters
-    : new Map<string, ParameterValue>([
-        ['sequence_id', override.sequenceId],
-        ['sequence_start', override.sequenceStart],
-        ['sequence_end', override.sequenceEnd],
-      ]);
+const toParameters = ({ sequenceId, sequenceStart, sequenceEnd }: SequenceOverride): Parameters =>
+  new Map<string, ParameterValue>([
+    ['sequence_id', sequenceId],
+    ['sequence_start', sequenceStart],
+    ['sequence_end', sequenceEnd],
+  ]);
+
+const noSequence = toParameters({ sequenceId: 0n, sequenceStart: false, sequenceEnd: false });
+
+/** As every answer of an ensemble says it, of a request without a sequence too. */
+export const sequenceParameters = (sequence: SequenceOverride): Parameters => {
+  const { sequenceId, sequenceStart, sequenceEnd } = sequence;
+  return sequenceId === 0n && !sequenceStart && !sequenceEnd ? noSequence : toParameters(sequence);
+};

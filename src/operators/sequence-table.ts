@@ -58,6 +58,7 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
       scheduler,
       onPromoted: (sequence) => this.#watch.promoted(sequence),
     });
+    config.open.backlog = this.#line.backlog;
     this.#watch = new SequenceWatch({
       scheduler,
       maxIdleMs: batching.maxIdleMs,

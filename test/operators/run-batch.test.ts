@@ -347,6 +347,37 @@ describe('runBatch', () => {
       expect([seen(), ends]).toEqual([[['answer', 'answer', 'complete']], ['complete']]);
     });
 
+    it.each([
+      { mayEndEarly: true, atRelease: ['step', 'lease'], atEnd: ['step', 'lease'] },
+      { mayEndEarly: false, atRelease: ['lease'], atEnd: ['lease', 'step'] },
+    ])('lets sequences go on that leave nothing behind: $mayEndEarly', ({ mayEndEarly, atRelease, atEnd }) => {
+      const time = new VirtualTime();
+      const instance = new HandInstance();
+      const told: string[] = [];
+      const { call, caller } = makeCaller(0, time);
+      call.step = {
+        isIterative: false,
+        mayEndEarly,
+        request: () => call.request,
+        take: (part) => part,
+        reschedule: () => {},
+        released: () => told.push('step'),
+      };
+      const lease = { ...makeLease(instance), release: () => told.push('lease') };
+      const config = { sink: () => {}, scheduler: time, log: makeLog(), counters: noRunCounters() };
+      runBatch({ spec: makeSpec({ decoupled: true }), ...config })({ items: [call], lease }).subscribe();
+      instance.last.batch.releaseInstance?.();
+      expect(told).toEqual(atRelease);
+      const stopped: number[] = [];
+      const onCancelled = (of: number) => stopped.push(of);
+      instance.last.batch.onCancelled = onCancelled;
+      caller.unsubscribe();
+      // What leaves something behind runs to its end, and hears that nobody waits.
+      expect([instance.last.isCancelled, stopped]).toEqual(mayEndEarly ? [true, []] : [false, [0]]);
+      instance.last.complete();
+      expect(told).toEqual(atEnd);
+    });
+
     it('fails by the error of its run who waits, though it is lent to others', () => {
       const instance = new HandInstance();
       const { seen, lease } = begin(instance, { callers: 1, decoupled: true });

@@ -95,6 +95,9 @@ describe('warmUp', () => {
     ]);
     start(living(instance), [sample('S', 1)], { decoupled: true });
     expect(emitted).toEqual([instance]);
+    const apart: Instance = { capacity: 1, run: (batch) => of(...echo(batch), makePart(0)) };
+    start(living(apart), [sample('S', 1)]);
+    expect(emitted).toEqual([instance, apart]);
   });
 
   it('gives samples what batches of the model have', () => {

@@ -134,7 +134,7 @@ const idle = (model: string): Promise<void> =>
 describe('an ensemble of models in threads and in place', () => {
   it.each(['double', 'reversed'])('%s answers over HTTP', async (model) => {
     const response = await fetch(url(`${model}/infer`), { method: 'POST', body: JSON.stringify({ id: 'h', inputs: pair(a, b) }) });
-    const answer = await response.json();
+    const answer = JSON.parse(await response.text());
     expect(answer).toMatchObject({ id: 'h', model_name: model, model_version: '1' });
     expect(answer.outputs.map(({ name, data }: { name: string; data: number[] }) => [name, data])).toEqual([
       ['A2', doubled[0]],
@@ -172,7 +172,7 @@ describe('an ensemble of models in threads and in place', () => {
   });
 
   it('shows what it is made of', async () => {
-    const graph = await (await fetch(url('double/versions/1/graph'))).json();
+    const graph = JSON.parse(await (await fetch(url('double/versions/1/graph'))).text());
     expect(
       graph.stages.map(({ name, queued, running }: { name: string; queued: number; running: number }) => [name, queued, running]),
     ).toEqual([
@@ -181,7 +181,7 @@ describe('an ensemble of models in threads and in place', () => {
       ['2:addsub', 0, 0],
     ]);
     expect(graph.edges).toContainEqual({ from: '1:echo', to: '2:addsub', tensor: 'echoed' });
-    expect((await (await fetch(url('echo/graph'))).json()).edges.map(({ to }: { to: string }) => to)).toEqual(['queue', 'run', 'response']);
+    expect(JSON.parse(await (await fetch(url('echo/graph'))).text()).edges.map(({ to }: { to: string }) => to)).toEqual(['queue', 'run', 'response']);
     expect((await fetch(url('nobody/graph'))).status).toBe(404);
     expect(await (await fetch(url('double'))).json()).toMatchObject({
       platform: 'ensemble',
@@ -194,7 +194,7 @@ describe('an ensemble of models in threads and in place', () => {
       method: 'POST',
       body: JSON.stringify({ inputs: [...pair(a, b), { name: 'C', datatype: 'FP32', shape: [1, 4], data: a }] }),
     });
-    expect([wrong.status, (await wrong.json()).error]).toEqual([
+    expect([wrong.status, JSON.parse(await wrong.text()).error]).toEqual([
       400,
       expect.stringContaining("expected 2 inputs but got 3 inputs for model 'double'"),
     ]);
@@ -292,7 +292,7 @@ describe('an ensemble with a step that answers many times', () => {
     await new Promise<void>((resolve, reject) => {
       server
         .model('narrow')
-        .infer(question(100_000))
+        .infer(question(10_000))
         .subscribe({
           next: () => {
             heard++;
@@ -303,7 +303,7 @@ describe('an ensemble with a step that answers many times', () => {
           complete: resolve,
         });
     });
-    expect(heard).toBe(100_000);
+    expect(heard).toBe(10_000);
     expect(most).toBeLessThanOrEqual(4);
     await idle('narrow');
     expect(await firstValueFrom(server.model('narrow').infer(question(1)))).toBeDefined();

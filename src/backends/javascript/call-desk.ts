@@ -1,4 +1,5 @@
 import { Subject, takeUntil } from 'rxjs';
+import type { Demand } from '../../streams/flow/demand.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
@@ -7,21 +8,52 @@ import { packTensors, unpackTensors } from './packed-tensors.ts';
 import { fromWireParameters, toWireParameters } from './wire-parameters.ts';
 import type { CallMade, ToWorker, WireError } from './worker-protocol.ts';
 
-/** Answers that may wait in the worker to be read. */
-const mostUnread = 1024;
-const mostUnreadBytes = 64 * 2 ** 20;
+/** Answers that may wait in the worker to be read: first mark, above which a model that can wait does so, and second, above which the call ends. */
+const marks = { answers: [64, 1024], bytes: [4 * 2 ** 20, 64 * 2 ** 20] } as const;
 
-interface OpenCall {
+/** A call under way, and how much room there is for more answers. */
+class OpenCall implements Demand {
   readonly slot: number;
   readonly of: number;
   readonly model: string;
   readonly answers: CallMade['answers'];
   /** Ends the call, also one that answers before `subscribe` has returned. */
-  readonly stop: Subject<void>;
-  received: number;
-  /** Bytes of each answer that was not read yet. */
-  readonly unread: number[];
-  unreadBytes: number;
+  readonly stop = new Subject<void>();
+  onOpen: (() => void) | undefined;
+  received = 0;
+  /** Bytes of each answer that was not read yet, and of all. */
+  readonly #unread: number[] = [];
+  #unreadBytes = 0;
+
+  constructor({ slot, of, model, answers }: CallMade) {
+    this.slot = slot;
+    this.of = of;
+    this.model = model;
+    this.answers = answers;
+  }
+
+  get isOpen(): boolean {
+    return this.#hasRoom(0);
+  }
+
+  get isFull(): boolean {
+    return !this.#hasRoom(1);
+  }
+
+  add(bytes: number): void {
+    this.#unread.push(bytes);
+    this.#unreadBytes += bytes;
+  }
+
+  read(count: number): void {
+    const wasOpen = this.isOpen;
+    for (const bytes of this.#unread.splice(0, count)) this.#unreadBytes -= bytes;
+    if (!wasOpen && this.isOpen) this.onOpen?.();
+  }
+
+  #hasRoom(mark: 0 | 1): boolean {
+    return this.#unread.length < marks.answers[mark] && this.#unreadBytes < marks.bytes[mark];
+  }
 }
 
 export interface CallDeskConfig {
@@ -43,8 +75,8 @@ export class CallDesk {
   /** @param requests of the execution that calls; undefined when it is over */
   make(message: CallMade, requests: readonly InferRequest[] | undefined): void {
     const { calls, modelName } = this.#config;
-    const { call, slot, of, answers, model } = message;
-    const open: OpenCall = { slot, of, model, answers, stop: new Subject(), received: 0, unread: [], unreadBytes: 0 };
+    const { call, answers, model } = message;
+    const open = new OpenCall(message);
     this.#open[call] = open;
     if (requests === undefined) {
       this.#end(call, cancelled);
@@ -56,7 +88,7 @@ export class CallDesk {
       this.#end(call, toInferError(error));
       return;
     }
-    const request = requestOf(message, { modelName, caller: callerOf(message, requests) });
+    const request = requestOf(message, { modelName, caller: callerOf(message, requests) }, open);
     calls
       .infer(request)
       .pipe(takeUntil(open.stop))
@@ -69,9 +101,7 @@ export class CallDesk {
 
   /** The model has read so many answers. */
   read(call: number, count: number): void {
-    const open = this.#open[call];
-    if (open === undefined) return;
-    for (const bytes of open.unread.splice(0, count)) open.unreadBytes -= bytes;
+    this.#open[call]?.read(count);
   }
 
   cancel(call: number): void {
@@ -98,15 +128,12 @@ export class CallDesk {
       return;
     }
     const { tensors, memory } = packTensors(response.outputs);
-    if (open.unread.length >= mostUnread || open.unreadBytes + memory.byteLength > mostUnreadBytes) {
-      const text = `more answers of model '${open.model}' than ${mostUnread}, or ${mostUnreadBytes} bytes, wait to be read`;
+    if (open.isFull) {
+      const text = `more answers of model '${open.model}' than ${marks.answers[1]}, or ${marks.bytes[1]} bytes, wait to be read`;
       this.#end(call, new InferError('RESOURCE_EXHAUSTED', text));
       return;
     }
-    if (open.answers === 'many') {
-      open.unread.push(memory.byteLength);
-      open.unreadBytes += memory.byteLength;
-    }
+    if (open.answers === 'many') open.add(memory.byteLength);
     const { modelName, modelVersion, id, parameters, isLast, error } = response;
     this.#config.post(
       {
@@ -153,7 +180,7 @@ const callerOf = ({ of, model }: CallMade, requests: readonly InferRequest[]): C
   return (requests.find(({ caller }) => isWaiting(model, caller)) ?? requests[0])?.caller;
 };
 
-const requestOf = (message: CallMade, caller: Caller): InferRequest => ({
+const requestOf = (message: CallMade, caller: Caller, demand: Demand): InferRequest => ({
   modelName: message.model,
   modelVersion: message.version,
   id: message.id,
@@ -166,4 +193,5 @@ const requestOf = (message: CallMade, caller: Caller): InferRequest => ({
   priority: message.priority,
   timeoutMicroseconds: message.timeoutMicroseconds,
   caller,
+  demand: message.answers === 'many' ? demand : undefined,
 });

@@ -237,7 +237,7 @@ export class JavascriptInstance implements Instance {
   #watch(limitMs: number): Watchdog {
     return new Watchdog({
       limitMs,
-      busy: () => this.#runs.busy,
+      busy: () => this.#runs.working,
       onTimeout: () => this.#kill(`an execution took longer than execution_timeout_ms (${limitMs})`),
     });
   }

@@ -74,8 +74,8 @@ export interface ExecuteContext extends LoadContext {
    */
   infer(call: ModelCall, options?: CallOptions): Promise<CallAnswer>;
   /**
-   * Asks another model that answers any number of times. An answer that has failed among others is thrown, and ends the iteration. Ending it early
-   * cancels the call; so do more than a thousand answers, or 64 MiB, that wait to be read.
+   * Asks another model that answers any number of times. An answer that has failed among others is thrown, and ends the iteration. A model that can wait
+   * makes no more answers than are read. Ending the iteration early cancels the call; so do a thousand answers, or 64 MiB, that wait to be read.
    */
   inferMany(call: ModelCall, options?: CallOptions): AsyncIterableIterator<CallAnswer>;
 }

@@ -45,6 +45,11 @@ export class Runs {
     return this.#slots.flatMap(({ run, state }) => (run === undefined ? [] : state));
   }
 
+  /** Of those whose model does not wait for room for its answers. */
+  get working(): readonly SlotState[] {
+    return this.#slots.flatMap(({ run, state, held }) => (run === undefined || held.length > 0 ? [] : state));
+  }
+
   /** Whether somebody waits for an answer. */
   get isWanted(): boolean {
     return this.#waiting.length > 0 || this.busy.some(({ isAbandoned }) => !isAbandoned);
@@ -73,17 +78,21 @@ export class Runs {
     const slot = this.#slots[place % highestSlots];
     const kind = message % 4;
     if (slot === undefined) return;
-    if (kind === answerMessages.done) this.#finish(slot);
-    else if (kind === answerMessages.answer) this.#emitOne(slot, Math.floor(place / highestSlots));
-    else slot.run?.batch.releaseInstance?.();
+    if (kind === answerMessages.done) this.#endWith(slot, () => this.#finish(slot));
+    else if (kind === answerMessages.answer) {
+      slot.held.push(Math.floor(place / highestSlots));
+      this.#emitHeld(slot);
+    } else slot.run?.batch.releaseInstance?.();
   }
 
   fail(index: number, error: InferError): void {
     const slot = this.#slots[index];
-    const run = slot?.run;
-    if (slot === undefined || run === undefined) return;
-    this.#freeSlot(slot);
-    run.subscriber.error(error);
+    if (slot === undefined) return;
+    this.#endWith(slot, () => {
+      const { run } = slot;
+      this.#freeSlot(slot);
+      run?.subscriber.error(error);
+    });
   }
 
   /** The worker is gone: no run is under way any more. Those that were are to be failed by the caller. */
@@ -105,7 +114,7 @@ export class Runs {
   #takeSlot(): Slot | undefined {
     const free = this.#free.pop();
     if (free !== undefined || this.#slots.length >= this.#config.slots) return free;
-    const slot = new Slot(this.#slots.length, this.#config.ports);
+    const slot: Slot = new Slot(this.#slots.length, this.#config.ports, () => this.#emitHeld(slot));
     this.#slots.push(slot);
     slot.memories[areas.inputs] = slot.inputs.buffer;
     this.#config.post({ kind: 'slot', slot: slot.index, state: slot.state.shared, inputs: slot.inputs.shared });
@@ -133,13 +142,12 @@ export class Runs {
   }
 
   #cancelOne({ slot, gone }: Run, of: number): void {
-    if (slot === undefined) {
-      gone.push(of);
-      return;
-    }
+    gone.push(of);
+    if (slot === undefined) return;
     slot.inputs.mark(of);
     this.#config.onCancelled(slot.index, of);
     this.#config.post({ kind: 'cancelled', slot: slot.index, of });
+    this.#emitHeld(slot);
   }
 
   #cancel(run: Run): void {
@@ -153,6 +161,53 @@ export class Runs {
     for (const of of run.batch.requests.keys()) slot.inputs.mark(of);
     this.#config.onCancelled(slot.index, -1);
     this.#config.post({ kind: 'cancelled', slot: slot.index, of: -1 });
+    this.#emitHeld(slot);
+  }
+
+  /** At once, or after the answers that are held. */
+  #endWith(slot: Slot, end: () => void): void {
+    if (slot.run === undefined) return;
+    if (slot.held.length === 0) end();
+    else slot.end = end;
+  }
+
+  /** Emits the answers of a generator as long as who asked has room for them. */
+  #emitHeld(slot: Slot): void {
+    // Emitting may make room, or take it.
+    if (slot.isEmitting) return;
+    slot.isEmitting = true;
+    while (slot.held.length > 0 && this.#hasRoom(slot)) {
+      const position = slot.held.shift();
+      if (position !== undefined) this.#emitOne(slot, position);
+    }
+    slot.isEmitting = false;
+    this.#countHeld(slot);
+    const { end } = slot;
+    if (end === undefined || slot.held.length > 0) return;
+    slot.end = undefined;
+    end();
+  }
+
+  /** For the answer that is next. Where there is none, the slot hears when there is. */
+  #hasRoom({ run, words, held, onOpen }: Slot): boolean {
+    if (run === undefined || run.subscriber.closed) return true;
+    const of = words[(held[0] ?? 0) + answerFields.of] ?? 0;
+    const demand = run.batch.requests[of]?.demand;
+    if (demand === undefined || run.gone.includes(of)) return true;
+    const { isOpen } = demand;
+    demand.onOpen = isOpen ? undefined : onOpen;
+    return isOpen;
+  }
+
+  /** The time for which a model's answers had no room is not the model's. */
+  #countHeld(slot: Slot): void {
+    const { held, state } = slot;
+    if (held.length === 0 && slot.heldSinceMs === 0) return;
+    const nowMs = machineScheduler.now();
+    if (held.length === 0) {
+      if (state.beganMs > 0 && state.beganMs > 0) state.beganMs += nowMs - slot.heldSinceMs;
+      slot.heldSinceMs = 0;
+    } else if (slot.heldSinceMs === 0) slot.heldSinceMs = nowMs;
   }
 
   /** One of many answers. The memory that it lies in is the worker's again after it. */
@@ -200,7 +255,11 @@ export class Runs {
 const detach = (slot: Slot): void => {
   const { run } = slot;
   slot.run = undefined;
+  slot.held.length = 0;
+  slot.heldSinceMs = 0;
+  slot.end = undefined;
   if (run === undefined) return;
   run.slot = undefined;
   run.batch.onCancelled = undefined;
+  for (const { demand } of run.batch.requests) if (demand?.onOpen === slot.onOpen) demand.onOpen = undefined;
 };

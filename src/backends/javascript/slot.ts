@@ -11,7 +11,7 @@ export interface Run {
   readonly subscriber: Subscriber<Part>;
   /** Where it lies, as long as the worker has it. */
   slot: Slot | undefined;
-  /** Requests whose callers went before it had a slot. */
+  /** Requests whose callers have gone. */
   readonly gone: number[];
 }
 
@@ -23,12 +23,23 @@ export class Slot {
   /** By area. */
   readonly memories: Buffer[] = [];
   words: Float64Array = new Float64Array(0);
+  /** Answers of a generator that were not emitted yet, because who asked has no room for them: where they lie. No more than a worker gives unread. */
+  readonly held: number[] = [];
+  /** What comes after those. */
+  end: (() => void) | undefined;
+  /** When the first of them began to wait; 0 while none does. */
+  heldSinceMs = 0;
+  isEmitting = false;
   /** Undefined while the slot is free; a run that was cancelled stays until the worker gives the slot back. */
   run: Run | undefined;
 
-  constructor(index: number, ports: ModelPorts) {
+  /** Who asked has room again. */
+  readonly onOpen: () => void;
+
+  constructor(index: number, ports: ModelPorts, onOpen: () => void) {
     this.index = index;
     this.inputs = new SlotInputs(ports);
+    this.onOpen = onOpen;
   }
 
   /** The worker has made a memory anew. */

@@ -2,6 +2,7 @@ import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
 import { type Shape, sameShape } from '../../streams/tensors/shape.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
+import { KnownParameters } from './known-parameters.ts';
 import { rangeFieldLength, stringField, varint64Length, writeRangeHead, writeVarint64 } from './wire/wire-writer.ts';
 
 interface EncodedOutput {
@@ -38,6 +39,8 @@ export class AnswerTemplate {
   readonly #version: string;
   readonly #model: Buffer;
   readonly #outputs = new Map<string, EncodedOutput>();
+  /** Of its answers, as the model gives them. */
+  readonly parameters = new KnownParameters();
 
   constructor(name: string, version: string) {
     this.#name = name;

@@ -1,5 +1,5 @@
 import { InferError } from '../../streams/inference/error.ts';
-import type { Parameters } from '../../streams/inference/parameters.ts';
+import { noParameters, type Parameters } from '../../streams/inference/parameters.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import type { AnswerTemplate } from './answer-template.ts';
@@ -22,10 +22,17 @@ const noOutputs: readonly Buffer[] = [];
 const lastOnly: Parameters = new Map([['triton_final_response', true]]);
 const moreOnly: Parameters = new Map([['triton_final_response', false]]);
 
-const withFinality = (parameters: Parameters, finality: Finality): Parameters => {
-  if (finality === 'unsaid') return parameters;
-  if (parameters.size === 0) return finality === 'last' ? lastOnly : moreOnly;
-  return new Map(parameters).set('triton_final_response', finality === 'last');
+const noBytes = Buffer.alloc(0);
+
+const finalityParameters = (finality: Finality): Parameters =>
+  finality === 'unsaid' ? noParameters : finality === 'last' ? lastOnly : moreOnly;
+
+/** A model's own word for it does not count. */
+const ownParameters = ({ parameters }: InferResponse, finality: Finality): Parameters => {
+  if (finality === 'unsaid' || !parameters.has('triton_final_response')) return parameters;
+  const own = new Map(parameters);
+  own.delete('triton_final_response');
+  return own;
 };
 
 /** `Buffer.copy` reads any byte array, shared memory included, and is the fastest way to do so. */
@@ -42,7 +49,10 @@ export class Answer implements Outgoing {
   #response: InferResponse | undefined;
   readonly #model: Buffer;
   #outputs: readonly Buffer[];
-  readonly #parameters: Parameters;
+  readonly #own: Parameters;
+  /** Of `#own`, where they are known; undefined where they are still to be written. */
+  readonly #ownBytes: Buffer | undefined;
+  readonly #finality: Parameters;
   readonly #idLength: number;
   /** Bytes of the response inside its stream message; 0 for an answer that is no part of a stream. */
   readonly #enveloped: number;
@@ -51,9 +61,11 @@ export class Answer implements Outgoing {
   constructor(template: AnswerTemplate, response: InferResponse, finality: Finality) {
     this.#response = response;
     this.#model = template.model(response);
-    this.#parameters = withFinality(response.parameters, finality);
+    this.#own = ownParameters(response, finality);
+    this.#ownBytes = this.#own.size === 0 ? noBytes : template.parameters.bytesOf(this.#own);
+    this.#finality = finalityParameters(finality);
     this.#idLength = Buffer.byteLength(response.id);
-    let length = this.#model.length + parametersLength(this.#parameters);
+    let length = this.#model.length + (this.#ownBytes?.length ?? parametersLength(this.#own)) + parametersLength(this.#finality);
     if (this.#idLength > 0) length += rangeFieldLength(this.#idLength);
     const outputs: Buffer[] = [];
     for (const [name, tensor] of response.outputs) {
@@ -80,7 +92,9 @@ export class Answer implements Outgoing {
       position = writeRangeHead(target, position, idField, this.#idLength);
       position += target.write(id, position);
     }
-    position = writeParameters(target, position, this.#parameters);
+    position =
+      this.#ownBytes === undefined ? writeParameters(target, position, this.#own) : position + this.#ownBytes.copy(target, position);
+    position = writeParameters(target, position, this.#finality);
     for (const output of this.#outputs) position += output.copy(target, position);
     for (const tensor of outputs.values()) {
       position = writeRangeHead(target, position, rawOutputContentsField, tensor.byteLength);

@@ -18,6 +18,9 @@ export const knownBackends: readonly KnownBackend[] = [
   { backend: 'pytorch', platforms: ['pytorch_libtorch', 'libtorch'], modelFilename: 'model.pt', cpuInstances: 1 },
   { backend: 'pytorch', platforms: ['torch_aoti'], modelFilename: 'model.pt2', cpuInstances: 1 },
   { backend: 'python', platforms: [], modelFilename: 'model.py', cpuInstances: 1 },
+  { backend: 'javascript', platforms: [], modelFilename: 'model.ts', cpuInstances: 1 },
+  { backend: 'javascript', platforms: [], modelFilename: 'model.js', cpuInstances: 1 },
+  { backend: 'javascript', platforms: [], modelFilename: 'model.mjs', cpuInstances: 1 },
 ];
 
 export const defaultCpuInstances = (backend: string): number => knownBackends.find((known) => known.backend === backend)?.cpuInstances ?? 1;

@@ -23,6 +23,13 @@ export interface PriorityLaneConfig<Item> {
   readonly ruleOf: (level: bigint) => LevelRule<Item>;
 }
 
+/** What waits in a level, and how much may. */
+export interface LevelTally {
+  readonly rank: bigint;
+  readonly length: number;
+  readonly limit: number;
+}
+
 /** A level in which something waits. */
 class Level<Item extends NonNullable<unknown>> implements Ranked {
   readonly rank: bigint;
@@ -79,6 +86,11 @@ export class PriorityLane<Item extends NonNullable<unknown>> implements Lane<Ite
 
   get nextDeadlineMs(): number {
     return this.#deadlines.first?.dueMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Where something waits, the most urgent first. */
+  *levels(): Iterable<LevelTally> {
+    for (const { rank, length, rule } of this.#levels) yield { rank, length, limit: rule.limit };
   }
 
   isFull(item: Item): boolean {

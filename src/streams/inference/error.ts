@@ -16,8 +16,11 @@ export type ErrorCode =
 /** Labels of `nv_inference_request_failure`. */
 export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 
+/** `REFUSED` by a model's scheduler, as validation refuses: statistics do not count it. */
+export type ErrorReason = FailureReason | 'REFUSED';
+
 interface InferErrorOptions extends ErrorOptions {
-  readonly reason?: FailureReason;
+  readonly reason?: ErrorReason;
 }
 
 /** A failure with a code and a message for the client. `cause` is for the log and is never sent. */
@@ -25,7 +28,7 @@ export class InferError extends Error {
   override readonly name = 'InferError';
   readonly code: ErrorCode;
   /** Under which reason statistics count it. */
-  readonly reason: FailureReason;
+  readonly reason: ErrorReason;
 
   constructor(code: ErrorCode, message: string, options?: InferErrorOptions) {
     super(message, options);

@@ -40,7 +40,10 @@ export interface InstanceCounters {
   readonly busy: number;
 }
 
-/** What waits elsewhere than in a stage: a batch for its share of a resource, an answer for its turn. The requests are counted in the stages. */
+/**
+ * What waits elsewhere than in a stage, such as a batch for its share of a resource or an answer for its turn; and parts of what waits in one: a level, slots, the
+ * backlog. Requests are counted in the stages.
+ */
 export interface QueueGauge {
   readonly name: string;
   /** Waiting now. */

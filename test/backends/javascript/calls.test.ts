@@ -276,6 +276,34 @@ describe('inferMany', () => {
     expect(closed).toBe(1);
   });
 
+  it('has no more made than it reads, of a model that can wait', async () => {
+    let most = 0;
+    let given = 0;
+    const many: Infer = ({ demand }) =>
+      new Observable((subscriber) => {
+        const give = (): void => {
+          const before = given;
+          while (demand?.isOpen && given < 1000) subscriber.next(answerOf(given++));
+          most = Math.max(most, given - before);
+          if (given === 1000) subscriber.complete();
+        };
+        if (demand !== undefined) demand.onOpen = give;
+        give();
+      });
+    const { instance } = await openModel(
+      caller(`
+        const values = [];
+        for await (const answer of context.inferMany({ model: 'many', inputs: {} })) {
+          values.push(answer.output('R', 'FP32').data[0]);
+          if (values.length % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+        return { outputs: { OUT: { shape: [1, values.length], data: values } } };`),
+      { calls: callsTo({ many }) },
+    );
+    expect(await runOf(instance, batchOf(1))).toEqual([`0 OUT [1,1000]: ${Array.from({ length: 1000 }, (_, index) => index).join()}`]);
+    expect(most).toBeLessThanOrEqual(64);
+  });
+
   it('cancels a call whose answers nobody reads', async () => {
     let given = 0;
     const many: Infer = () =>

@@ -158,4 +158,52 @@ describe('a generator', () => {
     run.unsubscribe();
     second.unsubscribe();
   });
+
+  it('waits while who asked has no room, and goes on when there is', async () => {
+    for (const [id, end] of [
+      ['good', 'complete'],
+      ['bad', 'at the end'],
+      ['gone', ''],
+    ] as const) {
+      const demand = { isOpen: true, onOpen: undefined as (() => void) | undefined };
+      const { instance } = await openModel(
+        `let made = 0;
+        export default defineModel({ *execute([request]) {
+          try { while (made < 1000) yield { outputs: { OUT: { shape: [1, 1], data: [made++] } } }; } finally { console.log('made', made); }
+          if (request.id === 'bad') throw new ModelError('at the end');
+        } });`,
+        { spec: { ...spec, parameters: new Map([['execution_timeout_ms', '400']]) }, name: id },
+      );
+      let [count, ended] = [0, ''];
+      const request = { ...inferRequest({ IN: floatsOf([1]) }, { id }), demand };
+      const run = instance.run(makeBatch([request])).subscribe({
+        next: () => {
+          count++;
+          demand.isOpen = count % 100 !== 0;
+        },
+        error: (error: Error) => {
+          ended = error.message;
+        },
+        complete: () => {
+          ended = 'complete';
+        },
+      });
+      for (let stop = 100; stop <= 1000; stop += 100) {
+        await until(() => count === stop && (demand.onOpen !== undefined || stop === 1000));
+        // Longer than the limit of an execution, all in all.
+        if (id === 'good') await new Promise((resolve) => setTimeout(resolve, 60));
+        if (id === 'gone') break;
+        expect(count).toBe(stop);
+        demand.isOpen = true;
+        demand.onOpen?.();
+      }
+      if (id === 'gone') run.unsubscribe();
+      await until(() => log.lines.length > 0 && ended === end);
+      const [line = ''] = log.lines.splice(0);
+      const made = Number(line.split(' ').at(-1));
+      if (id === 'gone') expect(made).toBeLessThanOrEqual(100 + 65);
+      else expect(made).toBe(1000);
+      expect(demand.onOpen).toBe(undefined);
+    }
+  });
 });

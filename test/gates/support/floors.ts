@@ -29,6 +29,7 @@ const rooms: readonly Room[] = [
   { path: 'src/server.ts', floor: 4, packages: undefined },
   { path: 'src/index.ts', floor: 4, packages: undefined },
   { path: 'src/operators.ts', floor: 4, packages: undefined },
+  { path: 'src/backend.ts', floor: 4, packages: undefined },
 ];
 
 const topFloor = 4;

@@ -76,6 +76,30 @@ describe('restart', () => {
     expect(seen.filter((line) => line.startsWith('open'))).toEqual(['open at 0', 'open at 10', 'open at 41']);
   });
 
+  it('goes on counting after a life that was up for no longer than the pause that its end brings', () => {
+    const { time, lives, seen } = watch();
+    lives[0]?.next('up');
+    lives[0]?.error('died');
+    time.advance(10);
+    lives[1]?.next('up');
+    time.advance(20);
+    lives[1]?.error('died');
+    time.advance(100);
+    expect(seen.filter((line) => line.startsWith('open'))).toEqual(['open at 0', 'open at 10', 'open at 50']);
+  });
+
+  it('gives the resource to whoever subscribes to its life, and ends with that subscription', () => {
+    const life = new Subject<string>();
+    const got: string[] = [];
+    const lives: Observable<string>[] = [];
+    restart({ open: () => life, pauseMs: () => 1, scheduler: new VirtualTime() }).subscribe((life$) => lives.push(life$));
+    const living = lives[0]?.subscribe((resource) => got.push(resource));
+    life.next('up');
+    expect([got, life.observed]).toEqual([['up'], true]);
+    living?.unsubscribe();
+    expect(life.observed).toBe(false);
+  });
+
   it('ends the life or the pause when it is unsubscribed', () => {
     const running = watch();
     running.lives[0]?.next('up');

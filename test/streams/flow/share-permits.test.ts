@@ -55,6 +55,27 @@ describe('SharePermits', () => {
     expect([contenders.get('a')?.turns, contenders.get('b')?.turns]).toEqual([1, 0]);
   });
 
+  it('gives back the resource with the share', () => {
+    const { rise, ask, granted, free } = begin();
+    rise('a');
+    ask('a');
+    expect(free.map(({ isOpen }) => isOpen)).toEqual([true]);
+    granted[0]?.release();
+    expect(free.map(({ resource, isOpen }) => `${resource} ${isOpen}`)).toEqual(['a false', 'a true']);
+  });
+
+  it('grants nothing while limits and contenders change, and then what has become possible', () => {
+    const { permits, pool, rise, ask, names } = begin(0);
+    rise('a');
+    ask('a');
+    permits.change(() => {
+      pool.limit = 1;
+      permits.grant();
+      expect(names()).toEqual([]);
+    });
+    expect(names()).toEqual(['a']);
+  });
+
   it('lets the next one go when the first takes its question back', () => {
     const { pool, counters, rise, ask, granted, names } = begin(2);
     for (const [name, count] of [
@@ -109,13 +130,25 @@ describe('SharePermits', () => {
     expect(pool.used).toBe(1);
   });
 
-  it('grants nothing to one who is down', () => {
-    const { rise, ask, names, contenders } = begin();
-    rise('a');
+  it('goes on when a resource ends whose holder does not listen', () => {
+    const { rise, ask, names, lives, pool } = begin();
+    for (const name of ['a', 'b']) rise(name);
+    ask('a');
+    ask('b');
+    lives.get('a')?.complete();
+    expect([names(), pool.used]).toEqual([['a', 'b'], 1]);
+  });
+
+  it('grants nothing to one who is down, nor a resource that is nobody’s any more', () => {
+    const { rise, ask, names, contenders, counters } = begin();
+    for (const name of ['a', 'b']) rise(name);
     const a = contenders.get('a');
     if (a !== undefined) a.isUp = false;
+    contenders.delete('b');
     ask('a');
+    ask('b');
     expect(names()).toEqual([]);
+    expect(counters).toMatchObject({ granted: 0, withdrawn: 2 });
   });
 
   it('survives 20,000 rounds in one call', () => {

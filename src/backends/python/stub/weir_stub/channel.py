@@ -2,7 +2,9 @@
 
 import json
 import os
+import select
 import threading
+import time
 from collections import deque
 from queue import SimpleQueue
 
@@ -16,6 +18,9 @@ _READ = 1 << 16
 _LARGEST_WAIT = 1000
 # The collector of garbage may send too, on the very thread that is writing: then there is nobody to wait for.
 _LONGEST_WAIT_SECONDS = 0.1
+# A thread that reads for a moment gives the turn back within it.
+_TURN_SECONDS = 0.05
+_PAUSE_SECONDS = 0.002
 
 
 class Channel:
@@ -35,6 +40,8 @@ class Channel:
         self._out = deque()
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
         self._has_reader = False
         self._start_lock = threading.Lock()
         self._replies = {}
@@ -42,7 +49,7 @@ class Channel:
         self._main = threading.main_thread().ident
 
     def use_memory(self, prefix, first, growth):
-        self.ours = Ours(prefix, first, growth, self._announce)
+        self.ours = Ours(prefix, first, growth, self._announce, self._make_room)
 
     # Sending
 
@@ -110,10 +117,11 @@ class Channel:
         while True:
             if self._has_reader or not inbox.empty():
                 return inbox.get()
-            # Only a reader of its own can have it, and then it has it for good.
-            if self._read_lock.acquire(False):
+            # A reader of its own that has begun meanwhile has it for good.
+            if self._read_lock.acquire(timeout=_TURN_SECONDS):
                 try:
-                    self._read()
+                    if inbox.empty():
+                        self._read()
                 finally:
                     self._read_lock.release()
 
@@ -186,11 +194,24 @@ class Channel:
         if threading.get_ident() != self._main or self._has_reader:
             self.need_reader()
             return
-        while not is_done() and self._read_lock.acquire(False):
+        while not is_done() and not self._has_reader:
+            if self._read_lock.acquire(timeout=_TURN_SECONDS):
+                try:
+                    if not is_done():
+                        self._read()
+                finally:
+                    self._read_lock.release()
+
+    def _make_room(self, seconds):
+        """Hears which blocks are free again; waits so long for the server to tell of one."""
+        if self._read_lock.acquire(False):
             try:
-                self._read()
+                if self._poll.poll(seconds * 1000):
+                    self._read()
             finally:
                 self._read_lock.release()
+        elif seconds > 0:
+            time.sleep(_PAUSE_SECONDS)
 
     # Questions that the server answers
 

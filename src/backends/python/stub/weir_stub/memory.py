@@ -11,6 +11,8 @@ _FOLDER = "/dev/shm/"
 _WINDOW = 1024
 _SMALLEST = 512
 _LARGEST_STEP = 64 << 20
+_MUCH = 16 << 20
+_PATIENCE_SECONDS = 0.1
 
 
 class OutOfSharedMemory(Exception):
@@ -109,13 +111,14 @@ def size_class(size):
 class Ours:
     """Blocks in segments of our own. `take` lends one until the server frees it. Segments that nobody used for a while are given back."""
 
-    __slots__ = ("prefix", "first", "growth", "announce", "segments", "blocks", "unused", "free", "lock", "takes", "made", "names")
+    __slots__ = ("prefix", "first", "growth", "announce", "segments", "blocks", "unused", "free", "lock", "takes", "made", "names", "make_room")
 
-    def __init__(self, prefix, first, growth, announce):
+    def __init__(self, prefix, first, growth, announce, make_room):
         self.prefix = prefix
         self.first = first
         self.growth = growth
         self.announce = announce
+        self.make_room = make_room
         self.segments = []
         # By ident; None where a segment with the block has gone.
         self.blocks = [None]
@@ -137,16 +140,38 @@ class Ours:
         else:
             size = _SMALLEST
         with self.lock:
-            self.takes += 1
-            if self.takes >= _WINDOW:
-                self._give_back()
-            free = self.free.get(size)
-            block = free.pop() if free else self._carve(self._segment_for(size), size)
-            block.is_free = False
-            segment = block.segment
-            segment.used += 1
-            segment.takes += 1
-            return block
+            block = self._lend(size)
+        if block is None:
+            # What the server has read by now may be enough; with much lent already, what it reads in a moment: so a model that gives answers faster
+            # than the server takes them waits for it.
+            self.make_room(_PATIENCE_SECONDS if self._size() > _MUCH else 0)
+            with self.lock:
+                block = self._lend(size)
+                if block is None:
+                    self._grow(size)
+                    block = self._lend(size)
+        return block
+
+    def _lend(self, size):
+        self.takes += 1
+        if self.takes >= _WINDOW:
+            self._give_back()
+        free = self.free.get(size)
+        if free:
+            block = free.pop()
+        else:
+            segment = self._segment_for(size)
+            if segment is None:
+                return None
+            block = self._carve(segment, size)
+        block.is_free = False
+        segment = block.segment
+        segment.used += 1
+        segment.takes += 1
+        return block
+
+    def _size(self):
+        return sum(segment.size for segment in self.segments)
 
     def give(self, ident):
         with self.lock:
@@ -168,11 +193,13 @@ class Ours:
                 self._forget_blocks(segment)
                 segment.end = 0
                 return segment
-        total = sum(segment.size for segment in self.segments)
+        return None
+
+    def _grow(self, size):
         try:
-            return self._make(max(self.first, size, min(total, _LARGEST_STEP)))
+            self._make(max(self.first, size, min(self._size(), _LARGEST_STEP)))
         except OutOfSharedMemory:
-            return self._make(size)
+            self._make(size)
 
     def _carve(self, segment, size):
         ident = self.unused.pop() if self.unused else len(self.blocks)
