@@ -1,5 +1,5 @@
 import type { Subscriber, Unsubscribable } from 'rxjs';
-import type { InOrder } from '../streams/flow/in-order.ts';
+import { type InOrder, noOrderCounters, type OrderCounters } from '../streams/flow/in-order.ts';
 import type { Place } from '../streams/flow/waiting-list.ts';
 import { WaitingList } from '../streams/flow/waiting-list.ts';
 import { InferError, requestPrefix, toInferError } from '../streams/inference/error.ts';
@@ -12,7 +12,7 @@ import type { RunPlan, StepPlan } from './ensemble-plan.ts';
 import { EnsembleRow, type RowAnswer, sizeOf } from './ensemble-row.ts';
 import { EnsembleStepRun } from './ensemble-step-run.ts';
 import { fitBatch } from './fit-batch.ts';
-import { keepTensor } from './keep-tensor.ts';
+import { keepOutputs } from './keep-outputs.ts';
 import { isSameSequence, sequenceOverride, sequenceParameters } from './sequence-override.ts';
 
 /** One request on its way through an ensemble, and the caller that waits for its answers. Ends once. */
@@ -31,6 +31,7 @@ export class EnsembleRun implements Unsubscribable {
   readonly #steps = new WaitingList<EnsembleStepRun>();
   /** Of the rows that answer, where there may be several. */
   #order: InOrder<RowAnswer> | undefined;
+  #ordering: OrderCounters | undefined;
   /** Rows of the branch that answers whose turn is not over. */
   #openTurns = 0;
   #hasAnswered = false;
@@ -42,6 +43,10 @@ export class EnsembleRun implements Unsubscribable {
     this.#caller = caller;
     this.#plan = ensemble.planOf(request.outputs);
     this.self = { modelName: ensemble.graph.name, caller: request.caller };
+  }
+
+  get heldAnswers(): number {
+    return this.#ordering?.held ?? 0;
   }
 
   begin(): void {
@@ -76,7 +81,7 @@ export class EnsembleRun implements Unsubscribable {
       row.tensors.settle(slot, response.outputs.get(name), whole);
       if (step.override !== undefined) row.setOverride(slot, step.override);
     }
-    this.#keep(step, row, inputs, whole);
+    this.#addBytes(row, keepOutputs({ row, outputs: step.plan.outputs, inputs, whole }));
     this.#goOn(row, whole);
     this.#endRow(row);
     if (row !== step.row) this.#endRow(step.row);
@@ -172,25 +177,15 @@ export class EnsembleRun implements Unsubscribable {
     const row = new EnsembleRow(this, branch, step);
     step.beginRow(marks);
     if (index !== this.#plan.answerBranch) return row;
-    this.#order ??= this.#ensemble.openOrder();
+    this.#order ??= this.#openOrder();
     this.#openTurns++;
     row.turn = this.#order.open(row);
     return row;
   }
 
-  /** Copies what somebody needs after this call. */
-  #keep(step: EnsembleStepRun, row: EnsembleRow, inputs: ReadonlyMap<string, Tensor>, whole: readonly number[]): void {
-    const { joints, join } = row.branch;
-    const isNeededNow = (joint: number): boolean => joints[joint] === undefined && whole.includes(joint);
-    for (const { slot } of step.plan.outputs) {
-      const tensor = row.tensors.get(slot);
-      const takers = join.jointsOf[slot];
-      if (tensor === undefined || takers === undefined || takers.every(isNeededNow)) continue;
-      const kept = keepTensor(tensor, inputs);
-      if (kept === tensor) continue;
-      row.tensors.replace(slot, kept);
-      this.#addBytes(row, kept.byteLength);
-    }
+  #openOrder(): InOrder<RowAnswer> {
+    this.#ordering = noOrderCounters();
+    return this.#ensemble.openOrder(this.#ordering);
   }
 
   /** What lacks nothing any more goes: steps to their permits, the answer out. */

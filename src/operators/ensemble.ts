@@ -1,13 +1,13 @@
-import { InOrder } from '../streams/flow/in-order.ts';
+import { InOrder, type OrderCounters } from '../streams/flow/in-order.ts';
 import { WaitingList } from '../streams/flow/waiting-list.ts';
 import { InferError, requestPrefix } from '../streams/inference/error.ts';
 import type { EventSink } from '../streams/inference/events.ts';
 import type { Infer } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
-import type { StageCounters } from '../streams/inference/model-graph.ts';
+import type { QueueGauge, StageCounters } from '../streams/inference/model-graph.ts';
 import type { InferRequest, RequestedOutput } from '../streams/inference/request.ts';
 import { Tensor, type Tensors } from '../streams/tensors/tensor.ts';
-import type { EnsembleGraph, GraphStep } from './ensemble-graph.ts';
+import { answersMany, type EnsembleGraph, type GraphStep } from './ensemble-graph.ts';
 import { ensemblePlans, type RunPlan } from './ensemble-plan.ts';
 import { type RowAnswer, sizeOf } from './ensemble-row.ts';
 import type { EnsembleRun } from './ensemble-run.ts';
@@ -126,8 +126,16 @@ export class Ensemble {
   }
 
   /** The line in which the answers of one request leave. */
-  openOrder(): InOrder<RowAnswer> {
-    return new InOrder(this.#ordering);
+  openOrder(counters: OrderCounters): InOrder<RowAnswer> {
+    return new InOrder({ ...this.#ordering, counters });
+  }
+
+  /** Answers that wait for those of earlier rows, of all requests; the limit is that of one. Nothing where a request is answered once. */
+  queues(): readonly QueueGauge[] {
+    if (!answersMany(this.graph)) return [];
+    let queued = 0;
+    for (const run of this.#runs) queued += run.heldAnswers;
+    return [{ name: 'order', queued, limit: rowsRefused }];
   }
 
   succeeded({ request, spent }: EnsembleRun): void {

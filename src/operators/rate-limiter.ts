@@ -39,6 +39,10 @@ class SeatedInstance implements Instance {
   run(batch: Batch): Observable<Part> {
     return this.#instance.run(batch);
   }
+
+  isReady(): boolean {
+    return this.#instance.isReady?.() ?? true;
+  }
 }
 
 /** An instance's turns are its own through all its lives. */

@@ -5,6 +5,7 @@ import { Door } from './door.ts';
 import type { EnsembleConfig } from './ensemble.ts';
 import { Ensemble } from './ensemble.ts';
 import { ensembleEdges } from './ensemble-edges.ts';
+import { answersMany } from './ensemble-graph.ts';
 import { EnsembleRun } from './ensemble-run.ts';
 import type { CacheStageCounters } from './response-cache.ts';
 import type { RunningModel } from './run-model.ts';
@@ -61,6 +62,7 @@ export const runGraph = (config: RunGraphConfig): Observable<RunningModel> =>
         version: graph.version,
         stages: [...(cache === undefined ? [] : [{ name: 'cache', ...cache.counters, limit: config.maxQueueSize }]), ...ensemble.stages()],
         edges: ensembleEdges(graph, cache === undefined ? 'request' : 'cache'),
+        ...(answersMany(graph) ? { queues: ensemble.queues() } : {}),
         instances: { total: 0, alive: 0, busy: 0 },
       }),
     });

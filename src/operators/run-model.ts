@@ -87,14 +87,14 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
     let registration: Registration | undefined;
     const openSequences = new OpenSequences();
     let lane: PriorityLane<Call> | undefined;
-    let alive = 0;
+    const alive = new Set<Instance>();
     let isDraining = false;
     let isWired = false;
 
     const enter = config.cache === undefined ? gate.infer : gate.behind(config.cache.layer);
     const model: RunningModel = {
       infer: layers(config.layers)(active.length > 0 ? enter : refuse(spec)),
-      isReady: () => alive === placements.length,
+      isReady: () => alive.size === placements.length && [...alive].every((instance) => instance.isReady?.() ?? true),
       drain: async () => {
         isDraining = true;
         // Sequences go on until their clients end them or they are idle.
@@ -114,7 +114,7 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
           ordering,
           warmUps,
           rateLimiter: registration?.counters,
-          instances: { total: placements.length, alive, busy: running.batches },
+          instances: { total: placements.length, alive: alive.size, busy: running.batches },
           active: active.length,
         }),
     };
@@ -123,8 +123,8 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
       if (isWired && started.size === placements.length) subscriber.next(model);
     };
 
-    const onUp = (placement: number): void => {
-      alive++;
+    const onUp = (placement: number, instance: Instance): void => {
+      alive.add(instance);
       if (started.has(placement)) {
         config.log.info(`instance ${placement} of ${nameOf(spec)} runs again`);
       } else {
@@ -142,18 +142,18 @@ export const runModel = (config: RunModelConfig): Observable<RunningModel> =>
     /** One life of an instance, counted and logged. */
     const open = (placement: number, life: () => Observable<Instance>) => (): Observable<Instance> =>
       defer(() => {
-        let isUp = false;
+        let up: Instance | undefined;
         const warm$ = placements[placement]?.placement.isPassive ? life() : life().pipe(warm);
         return (registration?.seat(placement, warm$) ?? warm$).pipe(
           tap({
-            next: () => {
-              isUp = true;
-              onUp(placement);
+            next: (instance) => {
+              up = instance;
+              onUp(placement, instance);
             },
             error: (error) => onDown(placement, toInferError(error).message),
             complete: () => onDown(placement, 'it ended by itself'),
             finalize: () => {
-              if (isUp) alive--;
+              if (up !== undefined) alive.delete(up);
             },
           }),
         );

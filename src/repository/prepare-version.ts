@@ -10,13 +10,16 @@ import type { RateLimitMode } from './config/check-resources.ts';
 import { checkSignature } from './config/check-signature.ts';
 import { type CompileConfig, compile } from './config/compile.ts';
 import { compileWarmups } from './config/compile-warmups.ts';
+import { completeByModel } from './config/complete-by-model.ts';
 import { completeTensors } from './config/complete-tensors.ts';
+import { toDocument } from './config/document.ts';
 import { ConfigFaults, describeFinding, fault, warning } from './config/findings.ts';
 import { type InitialStates, readInitialStates } from './config/initial-state.ts';
 import { completeInstanceGroups } from './config/instance-groups.ts';
 import { type Labels, readLabels } from './config/labels.ts';
 import type { ModelConfig } from './config/model-config.ts';
 import { normalise } from './config/normalise.ts';
+import { modelConfigType } from './config/proto.ts';
 import { type ReadWarmups, readWarmups } from './config/read-warmups.ts';
 import { locate } from './locate.ts';
 import type { ReadModel } from './read-model.ts';
@@ -46,6 +49,8 @@ export interface PreparedVersion {
 }
 
 interface Described {
+  /** As its own code has completed it, where it has any that does. */
+  readonly config: ModelConfig;
   readonly signature: ModelSignature | undefined;
   /** The model's file could not be read. */
   readonly error: InferError | undefined;
@@ -65,13 +70,23 @@ const checkFile = async (files: ModelFiles, needsFile: boolean): Promise<void> =
   }
 };
 
-const describe = async (backend: Backend | undefined, files: ModelFiles): Promise<Described> => {
-  if (backend === undefined) return { signature: undefined, error: undefined };
+const describe = async (
+  { config }: ReadModel,
+  backend: Backend | undefined,
+  files: ModelFiles,
+  { autoComplete }: PrepareConfig,
+): Promise<Described> => {
+  if (backend === undefined) return { config, signature: undefined, error: undefined };
   try {
     await checkFile(files, backend.needsModelFile);
-    return { signature: await backend.describe(files), error: undefined };
+    const completed = autoComplete ? await backend.completeConfig?.(files, toDocument(modelConfigType, config)) : undefined;
+    return {
+      config: completed === undefined ? config : completeByModel(config, completed),
+      signature: await backend.describe(files),
+      error: undefined,
+    };
   } catch (error) {
-    return { signature: undefined, error: toInferError(error) };
+    return { config, signature: undefined, error: toInferError(error) };
   }
 };
 
@@ -137,11 +152,11 @@ export const prepareVersion = async (model: ReadModel, version: string, options:
   const { autoComplete, backends, gpus, defaultMaxBatchSize, defaultMaxQueueSize, rateLimit = 'off' } = options;
   const backend = backends.get(model.config.backend);
   const files = filesOf(model, version, backend);
-  const { signature, error } = await describe(backend, files);
+  const { config: described, signature, error } = await describe(model, backend, files, options);
   const completed =
     signature !== undefined && autoComplete
-      ? completeTensors(model.config, signature, defaultMaxBatchSize(model.config.backend))
-      : { config: model.config, findings: [], notes: [] };
+      ? completeTensors(described, signature, defaultMaxBatchSize(described.backend))
+      : { config: described, findings: [], notes: [] };
   const config = completeInstanceGroups(normalise(completed.config), gpus);
   const parts = await readParts(config, folder.directory);
   const isCompleted = completed.findings.length === 0;

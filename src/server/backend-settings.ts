@@ -1,9 +1,11 @@
+import { pythonSettingNames } from '../backends/python/python-settings.ts';
 import { InferError } from '../streams/inference/error.ts';
 import type { BackendSetting } from './settings.ts';
 
 /** Settings that every backend understands, and those of each one by its name. */
 const knownSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['identity', ['default-max-batch-size']],
+  ['python', pythonSettingNames],
   ['onnxruntime', ['default-max-batch-size', 'intra_op_thread_count', 'inter_op_thread_count', 'enable-global-threadpool']],
 ]);
 

@@ -1,21 +1,19 @@
 import { once } from 'node:events';
-import { dynaSequenceBackend, sequenceBackend } from '../backends/accumulator/accumulator-backend.ts';
-import { identityBackend } from '../backends/identity/identity-backend.ts';
-import { onnxruntimeBackend } from '../backends/onnxruntime/onnxruntime-backend.ts';
-import { repeatBackend } from '../backends/repeat/repeat-backend.ts';
-import { squareBackend } from '../backends/square/square-backend.ts';
 import { createRepository, type LoadReport, type Repository } from '../repository/repository.ts';
 import { machineScheduler } from '../streams/flow/clock.ts';
 import type { DataPlane } from '../streams/inference/data-plane.ts';
 import { toInferError } from '../streams/inference/error.ts';
 import type { ResponseCache } from '../streams/inference/response-cache.ts';
+import { ModelMetrics } from '../telemetry/custom-metrics.ts';
 import type { ServerLog } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { createStatistics, type Statistics } from '../telemetry/statistics.ts';
-import { defaultMaxBatchSize, settingsOfBackend, unreadSettings } from './backend-settings.ts';
+import { defaultMaxBatchSize, unreadSettings } from './backend-settings.ts';
+import { type BackendsConfig, backends } from './backends.ts';
 import { type Closing, closeParts } from './close-parts.ts';
 import { describeError } from './describe-error.ts';
 import { frontEndsOf, webSocketOf } from './front-ends.ts';
+import { modelCalls } from './model-calls.ts';
 import { modelTable } from './model-table.ts';
 import { openCache } from './open-cache.ts';
 import { type OpenFrontEnd, openFrontEnds } from './open-front-ends.ts';
@@ -39,26 +37,20 @@ export interface RunningServer {
   close(): Promise<Closing>;
 }
 
-const repositoryOf = (
-  { id, models }: ServerSettings,
-  statistics: Statistics,
-  cache: ResponseCache | undefined,
-  log: ServerLog,
-): Repository => {
+interface RepositoryParts extends Pick<BackendsConfig, 'calls' | 'metrics' | 'log'> {
+  readonly statistics: Statistics;
+  readonly cache: ResponseCache | undefined;
+}
+
+/** @throws InferError INVALID_ARGUMENT for a bad setting of a backend */
+const repositoryOf = ({ id, models }: ServerSettings, { calls, metrics, statistics, cache, log }: RepositoryParts): Repository => {
   const { backendConfig } = models;
   for (const warning of unreadSettings(backendConfig)) log.warning(warning);
-  const backends = [
-    onnxruntimeBackend({ config: settingsOfBackend(backendConfig, 'onnxruntime'), log: log.named('onnxruntime') }),
-    identityBackend(),
-    repeatBackend(),
-    squareBackend(),
-    sequenceBackend(),
-    dynaSequenceBackend(),
-  ];
-  const batchSizes = new Map(backends.map(({ name }) => [name, defaultMaxBatchSize(backendConfig, name)]));
+  const all = backends({ settings: backendConfig, calls, metrics, log });
+  const batchSizes = new Map(all.map(({ name }) => [name, defaultMaxBatchSize(backendConfig, name)]));
   return createRepository({
     paths: models.repositories,
-    backends: new Map(backends.map((backend) => [backend.name, backend])),
+    backends: new Map(all.map((backend) => [backend.name, backend])),
     autoComplete: models.autoCompleteConfig,
     strictReadiness: models.strictReadiness,
     exitOnError: models.exitOnError,
@@ -99,11 +91,13 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
   const statistics = createStatistics();
   const opened: OpenFrontEnd[] = [];
 
+  const modelMetrics = new ModelMetrics();
   let cache: ResponseCache | undefined;
   let repository: Repository;
   try {
     cache = settings.cache === undefined ? undefined : openCache(settings.cache.name, settings.cache.settings, log.named('cache'));
-    repository = repositoryOf(settings, statistics, cache, log);
+    const calls = modelCalls(() => repository.dataPlane);
+    repository = repositoryOf(settings, { calls, metrics: modelMetrics, statistics, cache, log });
   } catch (error) {
     await cache?.close();
     throw new StartError(`creating server: ${describeError(toInferError(error))}`, { cause: error, step: 'load', threadsEnded: true });
@@ -115,6 +109,7 @@ export const compose = async ({ settings, log, signal }: ComposeConfig): Promise
     graphs: dataPlane.graphs,
     loadSeconds: repository.loadSeconds,
     cache,
+    models: modelMetrics,
     frontEnds: () => ({
       grpc: opened.find((each) => each.kind === 'grpc')?.counters(),
       http: opened.find((each) => each.kind === 'http')?.counters(),

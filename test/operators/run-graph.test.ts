@@ -315,6 +315,7 @@ describe('a step that answers many times', () => {
     third?.answer({ y: 13 });
     second?.answer({ y: 12 });
     expect(heard.answers).toEqual([]);
+    expect(e.running.graph().queues).toEqual([{ name: 'order', queued: 2, limit: 16_384 }]);
     first?.answer({ y: 11 });
     expect([heard.answers, heard.last, heard.end]).toEqual([[{ OUT: 11 }, { OUT: 12 }, { OUT: 13 }], [false, false, true], 'complete']);
   });

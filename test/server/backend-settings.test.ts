@@ -13,10 +13,10 @@ it('warns about what nothing reads', () => {
   const read = [setting('', 'default-max-batch-size', '8'), setting('onnxruntime', 'inter_op_thread_count', '1')];
   expect(unreadSettings(read)).toEqual([]);
   expect(
-    unreadSettings([setting('', 'colour', 'red'), setting('python', 'stub-timeout-seconds', '9'), setting('identity', 'colour', 'red')]),
+    unreadSettings([setting('', 'colour', 'red'), setting('openvino', 'stub-timeout-seconds', '9'), setting('identity', 'colour', 'red')]),
   ).toEqual([
     "--backend-config=colour=red has no effect: there is no setting 'colour'",
-    "--backend-config=python,stub-timeout-seconds=9 has no effect: there is no backend 'python'",
+    "--backend-config=openvino,stub-timeout-seconds=9 has no effect: there is no backend 'openvino'",
     "--backend-config=identity,colour=red has no effect: there is no setting 'colour'",
   ]);
 });

@@ -181,7 +181,11 @@ describe('an ensemble of models in threads and in place', () => {
       ['2:addsub', 0, 0],
     ]);
     expect(graph.edges).toContainEqual({ from: '1:echo', to: '2:addsub', tensor: 'echoed' });
-    expect(JSON.parse(await (await fetch(url('echo/graph'))).text()).edges.map(({ to }: { to: string }) => to)).toEqual(['queue', 'run', 'response']);
+    expect(JSON.parse(await (await fetch(url('echo/graph'))).text()).edges.map(({ to }: { to: string }) => to)).toEqual([
+      'queue',
+      'run',
+      'response',
+    ]);
     expect((await fetch(url('nobody/graph'))).status).toBe(404);
     expect(await (await fetch(url('double'))).json()).toMatchObject({
       platform: 'ensemble',

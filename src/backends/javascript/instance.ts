@@ -111,8 +111,10 @@ export class JavascriptInstance implements Instance {
       name: this.#name,
       data,
       ...(limits === undefined ? {} : { limits }),
-      // A thread that is ended by force may still say something.
-      onMessage: (message) => this.#state !== 'dead' && this.#wire.receive(message),
+      onMessage: (message) => {
+        // A thread that is ended by force may still say something.
+        if (this.#state !== 'dead' && isOwn(message)) this.#wire.receive(message);
+      },
       onDeath: (reason) => this.#die(reason),
     });
     this.#worker.enter();
@@ -271,3 +273,6 @@ export class JavascriptInstance implements Instance {
     for (const { subscriber } of lost) subscriber.error(error);
   }
 }
+
+/** Packages that a model imports can post to the thread's parent too. */
+const isOwn = (message: unknown): boolean => message === null || (typeof message === 'object' && 'kind' in message);

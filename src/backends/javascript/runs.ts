@@ -78,7 +78,7 @@ export class Runs {
     const slot = this.#slots[place % highestSlots];
     const kind = message % 4;
     if (slot === undefined) return;
-    if (kind === answerMessages.done) this.#endWith(slot, () => this.#finish(slot));
+    if (kind === answerMessages.done) this.#endWith(slot, this.#finish);
     else if (kind === answerMessages.answer) {
       slot.held.push(Math.floor(place / highestSlots));
       this.#emitHeld(slot);
@@ -165,9 +165,9 @@ export class Runs {
   }
 
   /** At once, or after the answers that are held. */
-  #endWith(slot: Slot, end: () => void): void {
+  #endWith(slot: Slot, end: (slot: Slot) => void): void {
     if (slot.run === undefined) return;
-    if (slot.held.length === 0) end();
+    if (slot.held.length === 0) end(slot);
     else slot.end = end;
   }
 
@@ -185,7 +185,7 @@ export class Runs {
     const { end } = slot;
     if (end === undefined || slot.held.length > 0) return;
     slot.end = undefined;
-    end();
+    end(slot);
   }
 
   /** For the answer that is next. Where there is none, the slot hears when there is. */
@@ -225,7 +225,7 @@ export class Runs {
   }
 
   /** Emits while the slot is still taken, since the worker overwrites a free one; completes after, since that may bring the next batch. */
-  #finish(slot: Slot): void {
+  readonly #finish = (slot: Slot): void => {
     const { run, words, state, memories } = slot;
     if (run === undefined) return;
     const { batch, subscriber } = run;
@@ -240,7 +240,7 @@ export class Runs {
     }
     this.#freeSlot(slot);
     subscriber.complete();
-  }
+  };
 
   #freeSlot(slot: Slot): void {
     this.#config.onCancelled(slot.index, -1);

@@ -26,7 +26,7 @@ export class Slot {
   /** Answers of a generator that were not emitted yet, because who asked has no room for them: where they lie. No more than a worker gives unread. */
   readonly held: number[] = [];
   /** What comes after those. */
-  end: (() => void) | undefined;
+  end: ((slot: Slot) => void) | undefined;
   /** When the first of them began to wait; 0 while none does. */
   heldSinceMs = 0;
   isEmitting = false;

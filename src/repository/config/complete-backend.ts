@@ -23,11 +23,12 @@ const isMeant = (config: ModelConfig, known: KnownBackend, present: ReadonlySet<
   return present.has(known.modelFilename);
 };
 
-const ofNamedBackend = (config: ModelConfig): ModelConfig => {
+const ofNamedBackend = (config: ModelConfig, present: ReadonlySet<string>): ModelConfig => {
   const all = knownBackends.filter(({ backend }) => backend === config.backend);
   const known =
     all.find(({ platforms }) => platforms.includes(config.platform)) ??
     all.find(({ modelFilename }) => modelFilename === config.default_model_filename) ??
+    all.find(({ modelFilename }) => present.has(modelFilename)) ??
     all.at(0);
   if (known === undefined) return config;
   return fill(config, known, config.platform === '' ? (known.platforms[0] ?? '') : config.platform);
@@ -51,7 +52,7 @@ const fromModelName = (config: ModelConfig): BackendCompletion => {
 export const completeBackend = (given: ModelConfig, directoryName: string, present: ReadonlySet<string>): BackendCompletion => {
   const config = given.name === '' ? { ...given, name: directoryName } : given;
   if (config.platform === 'ensemble' || config.ensemble_scheduling !== undefined) return { config, findings: [] };
-  if (config.backend !== '') return { config: ofNamedBackend(config), findings: [] };
+  if (config.backend !== '') return { config: ofNamedBackend(config, present), findings: [] };
   const known = knownBackends.find((candidate) => isMeant(config, candidate, present));
   if (known !== undefined) {
     const platform = config.platform === '' ? (known.platforms[0] ?? '') : config.platform;

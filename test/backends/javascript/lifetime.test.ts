@@ -77,6 +77,15 @@ describe('the life of an instance', () => {
     expect(await failure).toMatchObject({ code: 'INTERNAL', message: "death of model instance 'm_0': its worker ended with code 1" });
   });
 
+  it('is not disturbed by what a model posts to the parent of its thread', async () => {
+    const { instance } = await openModel(`import { parentPort } from 'node:worker_threads';
+      export default defineModel({ execute(requests) {
+        for (const message of [undefined, 'text', 5, {}, []]) parentPort.postMessage(message);
+        return requests.map((request) => ({ outputs: { OUT: request.input('IN') } }));
+      } });`);
+    for (let round = 0; round < 3; round++) expect(await runOf(instance, batchOf(round))).toEqual([`0 OUT [1,1]: ${round}`]);
+  });
+
   it('begins to count when the model begins, not while another batch runs', async () => {
     const { instance } = await openModel(
       `export default defineModel({ execute(requests) {

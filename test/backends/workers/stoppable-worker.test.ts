@@ -65,6 +65,17 @@ describe('StoppableWorker', () => {
     expect(messages).toEqual(['hello', 'still here']);
   });
 
+  it('is killed wherever it is, silently', async () => {
+    const { worker, messages, deaths, heard } = start(echo.replace('parentPort.postMessage(text)', 'while (true)'));
+    await heard;
+    worker.enter();
+    worker.post('loop');
+    worker.kill();
+    worker.kill();
+    await workersStopped();
+    expect([messages, deaths]).toEqual([['hello'], []]);
+  });
+
   it('tells of a death inside native code even after it was stopped', async () => {
     const { worker, deaths, died } = start(echo.replace('parentPort.postMessage(text)', 'process.exit(9)'));
     worker.enter();

@@ -135,7 +135,9 @@ describe('statistics', () => {
         cache_hit: none,
         cache_miss: none,
       },
-      response_stats: {},
+      response_stats: {
+        0: { compute_infer: some, compute_output: none, success: none, fail: none, empty_response: none, cancel: some },
+      },
       batch_stats: [{ batch_size: 4, compute_input: none, compute_infer: some, compute_output: none }],
       memory_usage: [],
     };
@@ -150,7 +152,9 @@ describe('statistics', () => {
         execution_count: '3',
         inference_stats: { success: { count: '3', ns: String(2 ** 53) }, cache_miss: { count: '0', ns: '0' } },
         batch_stats: [{ batch_size: '4', compute_infer: { count: '3' } }],
-        response_stats: {},
+        response_stats: {
+          0: { compute_infer: { count: '3', ns: String(2 ** 53) }, empty_response: { count: '0' }, cancel: { count: '3' } },
+        },
       },
     ]);
   });

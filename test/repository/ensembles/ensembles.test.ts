@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { identityBackend } from '../../../src/backends/identity/identity-backend.ts';
 import { repeatBackend } from '../../../src/backends/repeat/repeat-backend.ts';
@@ -308,4 +310,23 @@ it('counts a failed request twice on the ensemble, under OTHER, and once on the 
   expect([statistics?.inference_stats.fail.count, statistics?.inference_stats.success.count, statistics?.execution_count]).toEqual([
     2, 0, 0,
   ]);
+});
+
+it('loads what docs/ensembles.md shows', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../../docs/ensembles.md'), 'utf8');
+  const [, config = ''] = /```protobuf\n([^]*?)```/.exec(page) ?? [];
+  const image = 'TYPE_FP32 dims: [ 3, 8, 8 ]';
+  const rest = 'max_batch_size: 8';
+  const { reasons, log } = await open({
+    ...identityModel('scale', { in: { X: image }, out: { Y: image }, rest }),
+    ...identityModel('classify', {
+      in: { X: image, MORE: 'TYPE_FP32 dims: 4 optional: true' },
+      out: { Z: image, Y: 'TYPE_FP32 dims: 4' },
+      rest,
+    }),
+    'e/config.pbtxt': config,
+    'e/1/': '',
+  });
+  expect(reasons.e).toBe('READY');
+  expect(log.lines.filter((line) => line.startsWith('warning'))).toEqual([]);
 });

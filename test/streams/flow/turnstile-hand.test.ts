@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Lease } from '../../../src/streams/flow/leases.ts';
 import type { Turnstile } from '../../../src/streams/flow/turnstile.ts';
 import { TurnstileHand } from '../../../src/streams/flow/turnstile-hand.ts';
@@ -66,6 +66,7 @@ describe('TurnstileHand', () => {
     turnstile.grant('a');
     expect(calls).toEqual(['granted']);
     expect(hand.take()?.resource).toBe('a');
+    expect(turnstile.questions).toEqual(['ba']);
     expect(hand.take()).toBeUndefined();
     expect(turnstile.questions).toEqual(['ba', 'b']);
   });
@@ -86,6 +87,8 @@ describe('TurnstileHand', () => {
     expect(turnstile.isAsked).toBe(false);
     hand.take();
     expect(turnstile.questions).toEqual(['a', 'ab']);
+    hand.push(makeLease('b'));
+    expect(turnstile.isAsked).toBe(true);
   });
 
   it('withdraws its question when there is no work any more', () => {
@@ -108,9 +111,14 @@ describe('TurnstileHand', () => {
     const { turnstile, hand, leases } = setUp('ab');
     hand.take();
     turnstile.grant('a');
-    leases[0]?.release();
+    const [lease] = leases;
+    if (lease === undefined) throw new Error('none');
+    lease.isOpen = false;
+    const release = vi.spyOn(lease, 'release');
     expect(hand.take()).toBeUndefined();
     expect(turnstile.questions).toEqual(['ab', 'b']);
+    // What was granted beside the resource goes back all the same.
+    expect(release).toHaveBeenCalledOnce();
   });
 
   it('gives back what is granted to a question that it has withdrawn', () => {

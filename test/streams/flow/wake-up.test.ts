@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { WakeUp } from '../../../src/streams/flow/wake-up.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
@@ -45,8 +45,9 @@ describe('WakeUp', () => {
   ])('does not come when it is %s', (_, end) => {
     const { time, rung, wakeUp, setAt } = setUp();
     setAt(5);
+    const schedule = vi.spyOn(time, 'schedule');
     end(wakeUp);
-    expect(time.pending).toBe(0);
+    expect([time.pending, schedule.mock.calls]).toEqual([0, []]);
     time.advance(10);
     expect(rung).toEqual([]);
   });
