@@ -35,12 +35,13 @@ const webSocketFault = (answer: Buffer): string | undefined => {
   return error ?? probabilityFault(answer.subarray(end));
 };
 
-/** What each stream sends: sequence ids begin at 1, so that none is no id. */
+/** What each stream sends. Ids of its own for each load: the server may still wait for the streams of the last one. */
 export const sequenceMessages = ({ protocol, model, streams }: RealTime): Messages => {
+  const firstId = Date.now() * 1000;
   const asked = question(model);
   const contents = inputBytes(asked);
   const encode = (slot: number): Buffer => {
-    const parameters = { sequence_id: 1 + Math.floor(slot / slotsPerStream), sequence_start: slot % slotsPerStream === 0 };
+    const parameters = { sequence_id: firstId + Math.floor(slot / slotsPerStream), sequence_start: slot % slotsPerStream === 0 };
     if (protocol === 'grpc-stream') return encodeRequest(asked, String(slot), contents, parameters);
     const head = requestHead(asked, undefined, contents, parameters);
     const length = Buffer.alloc(4);
