@@ -28,48 +28,70 @@ const plain = (type: Type, message: Message): object =>
 
 const failure = (error: ServiceError): Outcome => ({ status: status[error.code], details: error.details });
 
+/** A `ModelStreamInfer` that stays open between requests. */
+export interface LiveStream {
+  send(request: object): void;
+  /** Half-closes it. */
+  end(): void;
+}
+
 export interface GrpcTarget {
   call(question: CallCase): Promise<Outcome>;
   stream(question: StreamCase): Promise<Outcome>;
+  /** One `ModelInfer`. Gives its cancellation. */
+  infer(request: object, onOutcome: (outcome: Outcome) => void): () => void;
+  openStream(onAnswer: (answer: object) => void, onEnd: (outcome: Outcome) => void): LiveStream;
   close(): void;
 }
 
 /** One connection to a server's gRPC port. */
 export const connectGrpc = (port: number): GrpcTarget => {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.max_receive_message_length': -1 });
-  const call = ({ rpc, request }: CallCase): Promise<Outcome> => {
+  const ask = (rpc: string, request: object, onOutcome: (outcome: Outcome) => void): (() => void) => {
     const types = methodTypes(rpc);
-    return new Promise((resolve) => {
-      client.makeUnaryRequest(
-        types.path,
-        (message: object) => Buffer.from(types.request.encode(types.request.fromObject(message)).finish()),
-        (bytes: Buffer) => types.response.decode(bytes),
-        request,
-        new Metadata(),
-        { deadline: Date.now() + 30_000 },
-        (error, message) => resolve(error === null ? { status: 'OK', message: plain(types.response, message as Message) } : failure(error)),
-      );
-    });
+    const running = client.makeUnaryRequest(
+      types.path,
+      (message: object) => Buffer.from(types.request.encode(types.request.fromObject(message)).finish()),
+      (bytes: Buffer) => types.response.decode(bytes),
+      request,
+      new Metadata(),
+      { deadline: Date.now() + 30_000 },
+      (error, message) => onOutcome(error === null ? { status: 'OK', message: plain(types.response, message as Message) } : failure(error)),
+    );
+    return () => running.cancel();
   };
-  const stream = ({ requests, metadata = {} }: StreamCase): Promise<Outcome> => {
+  const open = (metadata: Metadata, onAnswer: (answer: object) => void, onEnd: (outcome: Outcome) => void): LiveStream => {
     const types = methodTypes('ModelStreamInfer');
-    const sent = new Metadata();
-    for (const [key, value] of Object.entries(metadata)) sent.set(key, value);
-    return new Promise((resolve) => {
-      const answers: object[] = [];
-      const duplex = client.makeBidiStreamRequest(
-        types.path,
-        (message: object) => Buffer.from(types.request.encode(types.request.fromObject(message)).finish()),
-        (bytes: Buffer) => types.response.decode(bytes),
-        sent,
-        { deadline: Date.now() + 30_000 },
-      );
-      duplex.on('data', (message: Message) => answers.push(plain(types.response, message)));
-      duplex.on('error', (error: ServiceError) => resolve({ ...failure(error), answers }));
-      duplex.on('end', () => resolve({ status: 'OK', answers }));
-      for (const request of requests) duplex.write(request);
-      duplex.end();
-    });
+    const duplex = client.makeBidiStreamRequest(
+      types.path,
+      (message: object) => Buffer.from(types.request.encode(types.request.fromObject(message)).finish()),
+      (bytes: Buffer) => types.response.decode(bytes),
+      metadata,
+      { deadline: Date.now() + 30_000 },
+    );
+    duplex.on('data', (message: Message) => onAnswer(plain(types.response, message)));
+    duplex.on('error', (error: ServiceError) => onEnd(failure(error)));
+    duplex.on('end', () => onEnd({ status: 'OK' }));
+    return { send: (request) => duplex.write(request), end: () => duplex.end() };
   };
-  return { call, stream, close: () => client.close() };
+  const stream = ({ requests, metadata = {} }: StreamCase): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const sent = new Metadata();
+      for (const [key, value] of Object.entries(metadata)) sent.set(key, value);
+      const answers: object[] = [];
+      const live = open(
+        sent,
+        (answer) => answers.push(answer),
+        (outcome) => resolve({ ...outcome, answers }),
+      );
+      for (const request of requests) live.send(request);
+      live.end();
+    });
+  return {
+    call: ({ rpc, request }) => new Promise((resolve) => ask(rpc, request, resolve)),
+    stream,
+    infer: (request, onOutcome) => ask('ModelInfer', request, onOutcome),
+    openStream: (onAnswer, onEnd) => open(new Metadata(), onAnswer, onEnd),
+    close: () => client.close(),
+  };
 };

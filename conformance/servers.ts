@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const here = import.meta.dirname;
@@ -11,7 +11,14 @@ export interface Target {
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly metricsPort: number;
+  /** False once its process has ended, however it did. */
+  isAlive(): boolean;
   stop(): Promise<void>;
+}
+
+export interface TargetOptions {
+  readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Triton cannot be asked for a free port, so one is found for it. */
@@ -30,12 +37,28 @@ const commands = {
   weir: [process.execPath, join(here, '..', 'src', 'main.ts')],
 };
 
+/** What `triton.sh` makes on first use. Weir's Python models run in it too: it has numpy, and what differs is then the server's. */
+const pythonFolder = join(process.env.TRITON_HOME ?? join(process.env.TMPDIR ?? '/tmp', 'weir-triton'), 'venv', 'bin');
+
+/** Both read one repository: neither leaves anything in it. */
+const environmentOf = (name: 'triton' | 'weir', given: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PYTHONDONTWRITEBYTECODE: '1',
+  ...(name === 'weir' ? { PATH: `${pythonFolder}${delimiter}${process.env.PATH}` } : {}),
+  ...given,
+});
+
+const stopLimitMs = 15_000;
+
 /** Starts either server on a repository and waits until its ports are open. */
-export const startTarget = async (name: 'triton' | 'weir', repository: string): Promise<Target> => {
+export const startTarget = async (name: 'triton' | 'weir', repository: string, options: TargetOptions = {}): Promise<Target> => {
   const [httpPort, grpcPort, metricsPort] = [await freePort(), await freePort(), await freePort()];
   const [command = '', ...first] = commands[name];
-  const flags = [`--model-repository=${repository}`, `--http-port=${httpPort}`, `--grpc-port=${grpcPort}`, `--metrics-port=${metricsPort}`];
-  const child = spawn(command, [...first, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ports = [`--model-repository=${repository}`, `--http-port=${httpPort}`, `--grpc-port=${grpcPort}`, `--metrics-port=${metricsPort}`];
+  const child = spawn(command, [...first, ...ports, ...(options.flags ?? [])], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environmentOf(name, options.environment ?? {}),
+  });
   const lines: string[] = [];
   const listening = new Promise<void>((resolve, reject) => {
     for (const output of [child.stdout, child.stderr]) {
@@ -47,15 +70,20 @@ export const startTarget = async (name: 'triton' | 'weir', repository: string): 
     child.once('exit', (code) => reject(new Error(`${name} ended with ${code}:\n${lines.slice(-30).join('\n')}`)));
   });
   await listening;
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     name,
     httpPort,
     grpcPort,
     metricsPort,
+    isAlive,
     stop: async () => {
       child.removeAllListeners('exit');
+      if (!isAlive()) return;
       child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      const killing = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
+      await once(child, 'exit');
+      clearTimeout(killing);
     },
   };
 };

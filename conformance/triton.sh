@@ -24,4 +24,4 @@ if [ ! -x "$backends/python/triton_python_backend_stub" ]; then
 fi
 libraries=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
 export LD_LIBRARY_PATH="$site/nvidia_pytriton.libs:$libraries" PATH="$home/venv/bin:$PATH" PYTHONPATH="$site" TRITON_SERVER_CPU_ONLY=1 LC_ALL=C.UTF-8
-exec "$triton/bin/tritonserver" --allow-gpu-metrics=false --backend-directory="$backends" "$@"
+exec "$triton/bin/tritonserver" --allow-gpu-metrics=false --backend-directory="$backends" --cache-directory="$triton/caches" "$@"

@@ -1,8 +1,9 @@
 // Makes a fresh clone ready to run: packages, then the example models. Plain JavaScript, because the Node that starts it may be older than
 // the one that it installs. What is there already is left alone, so the second time needs no network.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -35,13 +36,24 @@ const packagesAreCurrent = () => {
   return Object.entries(wanted).every(isInstalled) && Object.keys(installed).every((path) => path in wanted);
 };
 
-/** Built with an older config, a model is not the one that the clients beside it speak to. */
-const isBuilt = (name) => {
-  const folder = join(root, 'examples', 'models', name);
-  const config = join(folder, 'config.pbtxt');
-  if (!existsSync(config) || !existsSync(join(folder, '1', 'model.onnx'))) return false;
-  return readFileSync(config).equals(readFileSync(join(root, 'scripts', 'examples', `${name}.pbtxt`)));
+const sources = join(root, 'scripts', 'examples');
+
+/** Of the files in a folder and below, in the order of their paths. */
+const filesBelow = (folder) =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+
+/** Of everything that the example models are made from. Built from other sources, a model is not the one that the clients beside it speak to. */
+const sourcesHash = () => {
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')));
+  for (const file of filesBelow(sources)) hash.update(`${relative(sources, file)}\0`).update(readFileSync(file));
+  return hash.digest('hex');
 };
+
+const builtFrom = join(root, '.cache', 'example-models');
+const examplesExist = () => ['models/ocr/config.pbtxt', 'data/page.png'].every((file) => existsSync(join(root, 'examples', file)));
 
 const usesMusl = () => process.platform === 'linux' && process.report.getReport().header.glibcVersionRuntime === undefined;
 
@@ -50,6 +62,9 @@ if (usesMusl())
   fail('onnxruntime-node needs glibc, and this system has another C library (Alpine?): take a Debian, Ubuntu or Fedora image');
 
 if (!packagesAreCurrent()) run('installing packages (npm ci)', 'npm', ['ci', '--no-fund', '--no-audit']);
-if (!['simple', 'vad', 'text_line'].every(isBuilt)) {
-  run('building the example models', pinnedNode, [join(root, 'scripts', 'examples', 'build-models.ts')]);
+const wanted = sourcesHash();
+if (!examplesExist() || !existsSync(builtFrom) || readFileSync(builtFrom, 'utf8') !== wanted) {
+  run('building the example models', pinnedNode, [join(sources, 'build-models.ts')]);
+  mkdirSync(dirname(builtFrom), { recursive: true });
+  writeFileSync(builtFrom, wanted);
 }

@@ -31,6 +31,15 @@ const event: fc.Arbitrary<InferenceEvent> = fc.oneof(
     endedAtMs: fc.integer({ min: 0, max: 2 ** 41 }),
   }),
   fc.record({ kind: fc.constant('cache-missed' as const), model, version, lookupMs: ms, insertMs: ms }),
+  fc.record({
+    kind: fc.constant('response-made' as const),
+    model,
+    version,
+    index: fc.integer({ min: 0, max: 5 }),
+    outcome: fc.constantFrom('success' as const, 'fail' as const, 'empty' as const, 'cancel' as const),
+    computeInferMs: ms,
+    computeOutputMs: ms,
+  }),
 );
 
 const fold = (events: readonly InferenceEvent[], name: string, number: string): ModelStatistics => {
@@ -46,6 +55,11 @@ const numbers = (statistics: ModelStatistics): Map<string, number> => {
     ['execution_count', statistics.execution_count],
   ]);
   for (const [key, { count, ns }] of Object.entries(statistics.inference_stats)) found.set(`${key}.count`, count).set(`${key}.ns`, ns);
+  for (const [index, durations] of Object.entries(statistics.response_stats)) {
+    for (const [key, { count, ns }] of Object.entries(durations)) {
+      found.set(`response ${index}.${key}.count`, count).set(`response ${index}.${key}.ns`, ns);
+    }
+  }
   for (const { batch_size, ...durations } of statistics.batch_stats) {
     for (const [key, { count, ns }] of Object.entries(durations)) {
       found.set(`${batch_size}.${key}.count`, count).set(`${batch_size}.${key}.ns`, ns);

@@ -23,10 +23,9 @@ const nothing = { waitMs: Number.POSITIVE_INFINITY } as const;
  *
  * @example four slots with requests in the first and the third, no delay: three rows, the second one filled up
  */
-export const planSlots = ({ maxQueueDelayMs, minimumSlotUtilization }: SlotLimits) => {
-  const waits = maxQueueDelayMs > 0 && minimumSlotUtilization > 0;
-
-  return <Request extends WaitingRequest>(slots: readonly SlotView<Request>[], nowMs: number): SlotPlan<Request> => {
+export const planSlots =
+  ({ maxQueueDelayMs, minimumSlotUtilization }: SlotLimits) =>
+  <Request extends WaitingRequest>(slots: readonly SlotView<Request>[], nowMs: number): SlotPlan<Request> => {
     let representative = -1;
     let shapeKey = '';
     let highest = 0;
@@ -48,7 +47,7 @@ export const planSlots = ({ maxQueueDelayMs, minimumSlotUtilization }: SlotLimit
     if (ready === 0) return nothing;
     const waitMs = oldestMs + maxQueueDelayMs - nowMs;
     // A wake-up at the end of the delay must not fall short of it by a rounding error.
-    if (waits && ready / slots.length < minimumSlotUtilization && waitMs > sameTimeMs) return { waitMs };
+    if (ready / slots.length < minimumSlotUtilization && waitMs > sameTimeMs) return { waitMs };
 
     const rows: (Request | undefined)[] = [];
     for (let index = 0; index <= highest; index++) {
@@ -57,4 +56,3 @@ export const planSlots = ({ maxQueueDelayMs, minimumSlotUtilization }: SlotLimit
     }
     return { rows, representative };
   };
-};

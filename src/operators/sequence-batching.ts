@@ -57,6 +57,7 @@ export const sequenceBatching =
     new Observable((subscriber) => {
       const { spec, batching, scheduler, log, counters, turnstile, holdUntilQueued = 0, holdUntilBacklogged = 0 } = config;
       const { strategy } = batching;
+      const open = config.open ?? new OpenSequences();
       let instances = 0;
       let lives = 0;
       let isHeld = holdUntilQueued + holdUntilBacklogged > 0;
@@ -73,7 +74,7 @@ export const sequenceBatching =
       };
 
       const letGo = (): void => {
-        if (!isHeld || table.queuedInSlots < holdUntilQueued || table.backlogged < holdUntilBacklogged) return;
+        if (!isHeld || table.queuedInSlots < holdUntilQueued || table.backlog.requests < holdUntilBacklogged) return;
         isHeld = false;
         for (const batcher of [...table.batchers]) batcher.hurry();
       };
@@ -84,13 +85,14 @@ export const sequenceBatching =
         scheduler,
         log,
         counters,
-        open: config.open ?? new OpenSequences(),
+        open,
         isStopping: config.isStopping ?? (() => false),
         onChange: () => {
           letGo();
           endWhenDone();
         },
       });
+      open.backlog = table.backlog;
       const kind = new SlotKind(spec, table);
 
       const makeBatcher = (): InstanceBatcher => {
@@ -109,7 +111,7 @@ export const sequenceBatching =
           : new OldestBatcher({ ...common, strategy, holdUntilQueued });
       };
 
-      const open = (life$: Observable<Instance>): Subscription => {
+      const openLife = (life$: Observable<Instance>): Subscription => {
         let batcher: InstanceBatcher | undefined;
         let cause: unknown;
         let lost: readonly WaitingCall[] = [];
@@ -147,7 +149,7 @@ export const sequenceBatching =
       });
       subscriber.add(
         config.lives$.subscribe({
-          next: (life$) => subscriber.add(open(life$)),
+          next: (life$) => subscriber.add(openLife(life$)),
           error: onError,
           complete: () => {
             livesAreDone = true;

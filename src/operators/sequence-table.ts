@@ -58,7 +58,6 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
       scheduler,
       onPromoted: (sequence) => this.#watch.promoted(sequence),
     });
-    config.open.backlog = this.#line.backlog;
     this.#watch = new SequenceWatch({
       scheduler,
       maxIdleMs: batching.maxIdleMs,
@@ -76,9 +75,9 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     return this.#config.counters.queued - this.#line.backlog.requests;
   }
 
-  /** Requests of sequences that wait for a slot. */
-  get backlogged(): number {
-    return this.#line.backlog.requests;
+  /** What waits for a slot. */
+  get backlog(): SlotLine['backlog'] {
+    return this.#line.backlog;
   }
 
   /** The last call of the slot's sequence is on its way. */

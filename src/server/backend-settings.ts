@@ -5,6 +5,7 @@ import type { BackendSetting } from './settings.ts';
 /** Settings that every backend understands, and those of each one by its name. */
 const knownSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['identity', ['default-max-batch-size']],
+  ['javascript', ['default-max-batch-size']],
   ['python', pythonSettingNames],
   ['onnxruntime', ['default-max-batch-size', 'intra_op_thread_count', 'inter_op_thread_count', 'enable-global-threadpool']],
 ]);

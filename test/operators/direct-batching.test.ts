@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Batch } from '../../src/streams/inference/backend.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
 import { tensorFrom } from '../../src/streams/tensors/tensor-from-values.ts';
@@ -167,6 +167,65 @@ describe('DirectBatcher', () => {
     model.ask(2n, 'S', '2');
     time.advance(0);
     expect(model.batches()).toEqual(['1', '1m,2']);
+  });
+
+  it('sets one end of a tick for all that comes in it, and none while the instance is busy', () => {
+    const { time } = start();
+    const schedule = vi.spyOn(time, 'schedule');
+    const turns = (): number => schedule.mock.calls.filter(([, delayMs]) => delayMs === 0).length;
+    for (const id of [1n, 2n]) model.ask(id, 'S');
+    expect(turns()).toBe(1);
+    time.advance(0);
+    model.ask(3n, 'S');
+    expect(turns()).toBe(1);
+    model.finish();
+    expect(turns()).toBe(1);
+  });
+
+  it.each(['ends', 'dies'])('leaves no timer behind when it waits for the delay and the instance %s', (how) => {
+    const { time } = start({ batching: { maxIdleMs: 1e6 } }, { maxQueueDelayMs: 10, minimumSlotUtilization: 1 });
+    const asked = model.ask(1n, 'S');
+    const before = time.pending;
+    time.advance(1);
+    expect(time.pending).toBe(before);
+    if (how === 'dies') model.lives[0]?.error(new Error('out of luck'));
+    else model.running.unsubscribe();
+    expect(asked.state).toMatch(/^UNAVAILABLE/);
+    // The instance comes again.
+    expect(time.pending).toBe(how === 'dies' ? 1 : 0);
+  });
+
+  it('keeps its timer while the wait goes on, and stops it when the batch goes before', () => {
+    const { time } = start({ batching: { maxIdleMs: 1e6 } }, { maxQueueDelayMs: 10, minimumSlotUtilization: 0.75 });
+    const schedule = vi.spyOn(time, 'schedule');
+    const waits = (): number => schedule.mock.calls.filter(([, delayMs = 0]) => delayMs > 0 && delayMs <= 10).length;
+    model.ask(1n, 'S');
+    time.advance(1);
+    model.ask(2n, 'S');
+    time.advance(1);
+    expect(waits()).toBe(1);
+    model.ask(3n, 'S');
+    time.advance(0);
+    expect(model.batches()).toHaveLength(1);
+    // What is left is the watch for idle sequences.
+    expect(time.pending).toBe(1);
+  });
+
+  it('counts the delay from the oldest that still waits', () => {
+    const { time } = start({ spec: { maxBatchSize: 2, ...variable } }, { maxQueueDelayMs: 10, minimumSlotUtilization: 1 });
+    model.ask(1n, 'S', '1');
+    time.advance(5);
+    model.ask(2n, 'S', '2');
+    time.advance(0);
+    model.finish();
+    const early = model.ask(2n, 'M');
+    time.advance(4);
+    model.ask(1n, 'M', '1m');
+    early.caller.unsubscribe();
+    time.advance(9.5);
+    expect(model.batches()).toHaveLength(1);
+    time.advance(0.5);
+    expect(model.batches().at(-1)).toBe('1m');
   });
 
   it('holds everything until enough is queued in all slots, and enough behind them', () => {

@@ -11,3 +11,11 @@ it('remembers why the last 4,096 sequences ended, until their ids are in use aga
   expect(ended.why(2n)).toBe(undefined);
   expect(ended.why('2')).toBe(undefined);
 });
+
+it('counts a sequence that ends again among the last', () => {
+  const ended = new EndedSequences();
+  for (let id = 0n; id < 4096n; id++) ended.note(id, `why ${id}`);
+  ended.note(0n, 'again');
+  ended.note('one', 'more');
+  expect([0n, 1n, 2n].map((id) => ended.why(id))).toEqual(['again', undefined, 'why 2']);
+});

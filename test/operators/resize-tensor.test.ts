@@ -51,6 +51,7 @@ describe('resizeTensor', () => {
     const filling = tensorFrom('BYTES', [1], ['']).bytes;
     const larger = resizeTensor(tensor, [3, 2], filling);
     expect(tensorStrings(larger)).toEqual(['a', '', 'bcd', '', '', '']);
+    expect(larger.buffer.byteLength).toBe(larger.byteLength);
     expect(tensorStrings(resizeTensor(larger, [2, 1], filling))).toEqual(['a', 'bcd']);
     expect(tensorStrings(resizeTensor(larger, [4, 1], filling))).toEqual(['a', 'bcd', '', '']);
   });

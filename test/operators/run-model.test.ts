@@ -296,6 +296,29 @@ describe('runModel', () => {
     expect(asked.map(({ error }) => messageOf(error))).toEqual([
       "UNAVAILABLE an instance of model 'm' version 1 ended while it ran the request",
     ]);
+    expect(log.lines).toEqual(["error instance 0 of model 'm' version 1 ended, another follows: it ended by itself"]);
+  });
+
+  it('says so when an instance runs again', () => {
+    const lives: Subject<Instance>[] = [];
+    start([
+      () => {
+        const life = new Subject<Instance>();
+        lives.push(life);
+        return life;
+      },
+    ]);
+    lives[0]?.next(new HandInstance());
+    expect(log.lines).toEqual([]);
+    lives[0]?.complete();
+    time.advance(100);
+    lives[1]?.next(new HandInstance());
+    expect(log.lines.at(-1)).toBe("info instance 0 of model 'm' version 1 runs again");
+  });
+
+  it('errors without placements', () => {
+    start([]);
+    expect(startError).toMatchObject({ code: 'INTERNAL', message: "model 'm' version 1 has no instances" });
   });
 
   it('fails what waits and what runs when it is unsubscribed', () => {
@@ -467,7 +490,7 @@ describe('runModel', () => {
     time.advance(0);
     instances[1]?.last.finish();
     expect([first.completed, second.completed]).toEqual([0, 0]);
-    expect(model.graph().queues).toEqual([{ name: 'order', queued: 1, limit: 16_384 }]);
+    expect(model.graph().queues).toContainEqual({ name: 'order', queued: 1, limit: 16_384 });
     instances[0]?.last.finish();
     expect([first.completed, second.completed]).toEqual([1, 1]);
     const last = step(1n, { sequenceEnd: true });

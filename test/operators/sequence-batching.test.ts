@@ -1,6 +1,7 @@
 import { finalize, Observable, of, ReplaySubject } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Call } from '../../src/operators/call.ts';
+import { Gate } from '../../src/operators/gate.ts';
 import { sequenceBatching } from '../../src/operators/sequence-batching.ts';
 import type { Granted } from '../../src/streams/flow/buffer-when-free.ts';
 import { noBufferCounters } from '../../src/streams/flow/buffer-when-free.ts';
@@ -12,6 +13,7 @@ import { operatorLaws } from '../contracts/operator-laws.ts';
 import { instantInstance, makeLog, makePart, makeRequest, makeSpec } from '../support/model.ts';
 import { SequenceModel, type SequenceModelFields } from '../support/sequence-model.ts';
 import { makeSequenceBatching } from '../support/sequences.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const direct: SequenceStrategy = { kind: 'direct', maxQueueDelayMs: 0, minimumSlotUtilization: 0 };
 const oldest: SequenceStrategy = {
@@ -84,6 +86,31 @@ const laws = (strategy: SequenceStrategy): void =>
 
 laws(direct);
 laws(oldest);
+
+describe('sequenceBatching without instances', () => {
+  it.each([direct, oldest])('errors when calls wait for instances that will not come, and not before ($kind)', (strategy) => {
+    const time = new VirtualTime();
+    const gate = new Gate({ spec: makeSpec(), scheduler: time });
+    const ends: unknown[] = [];
+    gate.calls$
+      .pipe(
+        sequenceBatching({
+          spec: makeSpec(),
+          batching: makeSequenceBatching({ strategy }),
+          lives$: of(of(instantInstance)),
+          scheduler: time,
+          log: makeLog(),
+          counters: noBufferCounters(),
+        }),
+      )
+      .subscribe({ error: (error) => ends.push(error) });
+    expect(ends).toEqual([]);
+    const asked: string[] = [];
+    gate.infer(makeRequest({ sequenceId: 1n, sequenceStart: true })).subscribe({ error: (error) => asked.push(error.code) });
+    expect(ends).toEqual([new Error('1 wait and nobody is left to take them')]);
+    expect(asked).toEqual(['UNAVAILABLE']);
+  });
+});
 
 describe.each<[string, SequenceStrategy]>([
   ['direct', direct],

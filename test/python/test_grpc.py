@@ -39,8 +39,8 @@ def test_health_and_metadata(client):
 
 def test_config_statistics_and_index(client):
     config = client.get_model_config("text_line").config
-    assert config.max_batch_size == 16
-    assert list(config.dynamic_batching.preferred_batch_size) == [16]
+    assert config.max_batch_size == 64
+    assert list(config.dynamic_batching.preferred_batch_size) == [64]
     assert config.version_policy.latest.num_versions == 1
     client.infer("identity_fp32", [fill(grpcclient, "FP32", np.ones((1, 1), np.float32))])
     statistics = client.get_inference_statistics("identity_fp32").model_stats[0]

@@ -34,8 +34,8 @@ def test_health_and_metadata(client):
 def test_config_is_complete(client):
     config = client.get_model_config("text_line")
     assert config["name"] == "text_line"
-    assert config["max_batch_size"] == 16
-    assert config["dynamic_batching"]["preferred_batch_size"] == [16]
+    assert config["max_batch_size"] == 64
+    assert config["dynamic_batching"]["preferred_batch_size"] == [64]
     assert config["dynamic_batching"]["max_queue_delay_microseconds"] == 0
     assert config["version_policy"] == {"latest": {"num_versions": 1}}
     assert config["input"][0]["data_type"] == "TYPE_FP32"

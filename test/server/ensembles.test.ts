@@ -286,7 +286,11 @@ describe('an ensemble with a step that answers many times', () => {
 
   it('is refused where one answer is the rule', async () => {
     const response = await fetch(url('many/infer'), { method: 'POST', body: JSON.stringify({ inputs: [] }) });
-    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect([response.status, JSON.parse(await response.text()).error]).toEqual([
+      501,
+      "HTTP end point doesn't support models with decoupled transaction policy",
+    ]);
+    await expect(grpc.infer({ model_name: 'many' })).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
   });
 
   it('keeps no more rows in flight than it may, whatever it has to say', async () => {

@@ -33,7 +33,7 @@ let repository: ModelRepository;
 let server: Server;
 
 beforeAll(async () => {
-  const written = await readFile(join(root, 'scripts', 'examples', 'vad.pbtxt'), 'utf8');
+  const written = await readFile(join(root, 'scripts', 'examples', 'models', 'vad', 'config.pbtxt'), 'utf8');
   const config = written.replace(/max_sequence_idle_microseconds: \d+/, `max_sequence_idle_microseconds: ${idleMs * 1000}`);
   expect(config).not.toBe(written);
   repository = await modelRepository({ vad: config, stateless: '' });

@@ -158,6 +158,7 @@ export class Runs {
       return;
     }
     slot.state.isAbandoned = true;
+    forgetDemand(slot, run);
     for (const of of run.batch.requests.keys()) slot.inputs.mark(of);
     this.#config.onCancelled(slot.index, -1);
     this.#config.post({ kind: 'cancelled', slot: slot.index, of: -1 });
@@ -261,5 +262,9 @@ const detach = (slot: Slot): void => {
   if (run === undefined) return;
   run.slot = undefined;
   run.batch.onCancelled = undefined;
-  for (const { demand } of run.batch.requests) if (demand?.onOpen === slot.onOpen) demand.onOpen = undefined;
+  forgetDemand(slot, run);
+};
+
+const forgetDemand = ({ onOpen }: Slot, { batch }: Run): void => {
+  for (const { demand } of batch.requests) if (demand?.onOpen === onOpen) demand.onOpen = undefined;
 };

@@ -89,11 +89,11 @@ describe('the life of an instance', () => {
   it('begins to count when the model begins, not while another batch runs', async () => {
     const { instance } = await openModel(
       `export default defineModel({ execute(requests) {
-        const untilMs = performance.now() + 150;
+        const untilMs = performance.now() + 300;
         while (performance.now() < untilMs);
         return requests.map((request) => ({ outputs: { OUT: request.input('IN') } }));
       } });`,
-      { spec: withParameters({ execution_timeout_ms: '250' }) },
+      { spec: withParameters({ execution_timeout_ms: '1000' }) },
     );
     expect(await Promise.all([1, 2, 3, 4].map((value) => runOf(instance, batchOf(value))))).toEqual(
       [1, 2, 3, 4].map((value) => [`0 OUT [1,1]: ${value}`]),

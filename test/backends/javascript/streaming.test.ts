@@ -172,7 +172,7 @@ describe('a generator', () => {
           try { while (made < 1000) yield { outputs: { OUT: { shape: [1, 1], data: [made++] } } }; } finally { console.log('made', made); }
           if (request.id === 'bad') throw new ModelError('at the end');
         } });`,
-        { spec: { ...spec, parameters: new Map([['execution_timeout_ms', '400']]) }, name: id },
+        { spec: { ...spec, parameters: new Map([['execution_timeout_ms', '1500']]) }, name: id },
       );
       let [count, ended] = [0, ''];
       const request = { ...inferRequest({ IN: floatsOf([1]) }, { id }), demand };
@@ -191,7 +191,7 @@ describe('a generator', () => {
       for (let stop = 100; stop <= 1000; stop += 100) {
         await until(() => count === stop && (demand.onOpen !== undefined || stop === 1000));
         // Longer than the limit of an execution, all in all.
-        if (id === 'good') await new Promise((resolve) => setTimeout(resolve, 60));
+        if (id === 'good') await new Promise((resolve) => setTimeout(resolve, 200));
         if (id === 'gone') break;
         expect(count).toBe(stop);
         demand.isOpen = true;

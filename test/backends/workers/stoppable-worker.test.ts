@@ -66,7 +66,7 @@ describe('StoppableWorker', () => {
   });
 
   it('is killed wherever it is, silently', async () => {
-    const { worker, messages, deaths, heard } = start(echo.replace('parentPort.postMessage(text)', 'while (true)'));
+    const { worker, messages, deaths, heard } = start(echo.replace('parentPort.postMessage(text)', '{ while (true); }'));
     await heard;
     worker.enter();
     worker.post('loop');

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { identityBackend } from '../../../src/backends/identity/identity-backend.ts';
 import { repeatBackend } from '../../../src/backends/repeat/repeat-backend.ts';
+import { LocalCache } from '../../../src/caches/local/local-cache.ts';
+import { makeLog } from '../../support/model.ts';
 import { chain, ensembleModel, identityModel, type ModelText, type StepText } from '../support/ensembles.ts';
 import type { Files } from '../support/folders.ts';
 import { folderOf } from '../support/folders.ts';
@@ -314,7 +316,7 @@ it('counts a failed request twice on the ensemble, under OTHER, and once on the 
 
 it('loads what docs/ensembles.md shows', async () => {
   const page = await readFile(join(import.meta.dirname, '../../../docs/ensembles.md'), 'utf8');
-  const [, config = ''] = /```protobuf\n([^]*?)```/.exec(page) ?? [];
+  const [, config = ''] = /```protobuf\n([\s\S]*?)```/.exec(page) ?? [];
   const image = 'TYPE_FP32 dims: [ 3, 8, 8 ]';
   const rest = 'max_batch_size: 8';
   const { reasons, log } = await open({
@@ -329,4 +331,42 @@ it('loads what docs/ensembles.md shows', async () => {
   });
   expect(reasons.e).toBe('READY');
   expect(log.lines.filter((line) => line.startsWith('warning'))).toEqual([]);
+});
+
+it('answers from the cache as a whole, without its models', async () => {
+  const cache = new LocalCache({ sizeBytes: 2 ** 20, log: makeLog() });
+  const rest = 'response_cache { enable: true }';
+  const root = await folderOf({ ...ab, ...ensembleModel('e', chain, { rest }) });
+  const { repository } = await openRepository([root], { backends, cache });
+  const question = requestTo('e', { IN: fp32([4], [1, 2, 3, 4]) });
+  for (let round = 0; round < 2; round++) {
+    expect((await ask(repository.dataPlane, question)).outputs).toEqual({ OUT: { shape: [4], values: [1, 2, 3, 4] } });
+  }
+  expect(await repository.dataPlane.statistics('a', '')).toMatchObject([{ execution_count: 1 }]);
+  const counts = { success: { count: 2 }, cache_hit: { count: 1 }, cache_miss: { count: 1 } };
+  expect(await repository.dataPlane.statistics('e', '')).toMatchObject([{ execution_count: 1, inference_stats: counts }]);
+  const { stages, edges } = repository.dataPlane.graph('e', '');
+  expect(stages.map(({ name, in: entered, out }) => [name, entered, out])).toEqual([
+    ['cache', 2, 2],
+    ['0:a', 1, 1],
+    ['1:b', 1, 1],
+  ]);
+  expect(edges.slice(0, 2)).toEqual([
+    { from: 'request', to: 'cache' },
+    { from: 'cache', to: '0:a', tensor: 'IN' },
+  ]);
+});
+
+it('finishes what it has begun while everything drains', async () => {
+  const slow = { rest: 'parameters { key: "execute_delay_ms" value: { string_value: "30" } }' };
+  const { repository } = await open({ ...identityModel('a', slow), ...identityModel('b', slow), ...ensembleModel('e', chain) });
+  const question = requestTo('e', { IN: fp32([4], [1, 2, 3, 4]) });
+  const answer = ask(repository.dataPlane, question);
+  const drained = repository.drain();
+  expect(await failureOf(repository.dataPlane, question)).toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('Server is stopping'),
+  });
+  expect((await answer).outputs).toEqual({ OUT: { shape: [4], values: [1, 2, 3, 4] } });
+  await drained;
 });

@@ -1,0 +1,124 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { connectGrpc, type GrpcTarget } from './ask-grpc.ts';
+import type { Outcome } from './case.ts';
+import { playScenario } from './play-scenario.ts';
+import type { Scenario, ScenarioGroup } from './scenario.ts';
+import { scenarioGroups } from './scenarios/groups.ts';
+import { startTarget, type Target } from './servers.ts';
+import type { Tally, Verdict } from './verdict.ts';
+
+/** Scenarios that are played at once: most of their time is waiting. */
+const lanes = 4;
+
+/** The one repository that both servers read. */
+const writeRepository = (scenarios: readonly Scenario[], folder: string): string => {
+  const root = mkdtempSync(join(folder, 'models-'));
+  const names = scenarios.flatMap(({ models }) => models.map(({ name }) => name));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`two scenarios have a model '${twice}'`);
+  for (const { name, config, files } of scenarios.flatMap(({ models }) => models)) {
+    const all = config === '' ? files : { ...files, 'config.pbtxt': config };
+    mkdirSync(join(root, name, '1'), { recursive: true });
+    for (const [path, content] of Object.entries(all)) {
+      mkdirSync(dirname(join(root, name, path)), { recursive: true });
+      writeFileSync(join(root, name, path), content);
+    }
+  }
+  return root;
+};
+
+interface Side {
+  readonly target: Target;
+  readonly grpc: GrpcTarget;
+}
+
+interface Pair {
+  readonly triton: Side;
+  readonly weir: Side;
+  stop(): Promise<void>;
+}
+
+const startPair = async ({ flags = [], environment = {} }: Omit<ScenarioGroup, 'scenarios'>, repository: string): Promise<Pair> => {
+  const options = { flags: ['--exit-on-error=false', '--exit-timeout-secs=3', ...flags], environment };
+  // Triton first: it makes the Python that both use.
+  const t=Date.now(); const triton = await startTarget('triton', repository, options);
+  console.error('triton', Date.now()-t); const weir = await startTarget('weir', repository, options);
+  console.error('weir', Date.now()-t);
+  const side = (target: Target): Side => ({ target, grpc: connectGrpc(target.grpcPort) });
+  const pair = { triton: side(triton), weir: side(weir) };
+  return {
+    ...pair,
+    stop: async () => {
+      for (const { grpc } of [pair.triton, pair.weir]) grpc.close();
+      const t = Date.now(); await triton.stop(); console.error('stop triton', Date.now()-t); await weir.stop(); console.error('stop weir', Date.now()-t);
+    },
+  };
+};
+
+const playOn = ({ target, grpc }: Side, scenario: Scenario): Promise<Outcome> =>
+  target.isAlive() ? playScenario(scenario, target, grpc) : Promise.resolve({ failure: 'the server is gone' });
+
+/** One server after the other: they do not disturb each other's times. */
+const compare = async (pair: Pair, scenario: Scenario, tally: Tally): Promise<Verdict> => {
+  const t=Date.now(); const triton = await playOn(pair.triton, scenario);
+  console.error(scenario.name, 'triton', Date.now()-t); const weir = await playOn(pair.weir, scenario);
+  console.error(scenario.name, 'weir', Date.now()-t);
+  return tally.judge(scenario.name, triton, weir, scenario.varies);
+};
+
+const isAgreed = ({ unexpected }: Verdict): boolean => unexpected.length === 0;
+
+/** Plays scenarios on servers that hold their models alone. Gives those on which the servers did not agree, with how. */
+const playAll = async (
+  { scenarios, ...start }: ScenarioGroup,
+  laneCount: number,
+  folder: string,
+  tally: Tally,
+): Promise<readonly (readonly [Scenario, Verdict])[]> => {
+  const waiting = [...scenarios];
+  const differing: [Scenario, Verdict][] = [];
+  const pair = await startPair(start, writeRepository(scenarios, folder));
+  const lane = async (): Promise<void> => {
+    for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
+      const verdict = await compare(pair, scenario, tally);
+      if (verdict.unexpected.length === 0) tally.add(scenario.name, verdict);
+      else differing.push([scenario, verdict]);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: laneCount }, lane));
+  } finally {
+    await pair.stop();
+  }
+  return differing;
+};
+
+const runGroup = async (group: ScenarioGroup, { attempts, folder, tally }: Run): Promise<void> => {
+  let differing = await playAll(group, lanes, folder, tally);
+  for (let attempt = 1; attempt < attempts && differing.length > 0; attempt++) {
+    differing = await playAll({ ...group, scenarios: differing.map(([scenario]) => scenario) }, 1, folder, tally);
+  }
+  for (const [{ name }, verdict] of differing) tally.add(name, verdict);
+};
+
+export interface Run {
+  /** Part of the names of what is to be played. */
+  readonly only: string;
+  /**
+   * How often a scenario is played whose servers do not agree; from the second time on alone, and on fresh servers. A busy machine moves the
+   * moments of requests.
+   */
+  readonly attempts: number;
+  /** For the repositories. */
+  readonly folder: string;
+  readonly tally: Tally;
+}
+
+/** Requests at given times to Python models and ensembles that both servers have alike. */
+export const runScenarios = async (run: Run): Promise<void> => {
+  for (const group of scenarioGroups) {
+    const scenarios = group.scenarios.filter(({ name }) => name.includes(run.only));
+    if (scenarios.length > 0) await runGroup({ ...group, scenarios }, run);
+  }
+};
