@@ -116,6 +116,7 @@ const answersOf = (asks: readonly Ask[], heard: readonly Heard[]): Readonly<Reco
 /** Plays a scenario on one server: the answers of each request, the order in which they came, and the counters afterwards. */
 export const playScenario = async ({ models, asks }: Scenario, target: Target, grpc: GrpcTarget): Promise<Outcome> => {
   const heard = await play(asks, grpc);
+  if (process.env.TIMES) console.error(target.name, heard.map(({ atMs, id }) => `${id}@${Math.round(atMs)}`).join(' '));
   await sleep(settleMs);
   const counters = await countersOf(
     target,

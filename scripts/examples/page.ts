@@ -1,15 +1,8 @@
 import sharp from 'sharp';
 
 /** What stands on the test image, line by line. */
-export const pageLines: readonly string[] = [
-  'WEIR SERVES MODELS',
-  'FIND THE LINES',
-  'CUT THEM OUT',
-  'READ EACH ONE',
-  'LARGE OR SMALL',
-  'OPEN 24 HOURS',
-  'THE END',
-];
+export const pageLines = ['WEIR', 'A MODEL FINDS THE LINES', 'FIRST THE LARGE ONES', 'THEN THE SMALL ONES', '2442', 'LINES AND SPACES', 'THE LAST LINE'];
+const scales = [3, 1.8, 2.4, 1.5, 2.4, 1.8, 2];
 
 interface Glyph {
   readonly width: number;
@@ -19,7 +12,7 @@ interface Glyph {
 
 // A bare machine has no fonts, so the letters are strokes drawn here.
 const glyphs: Readonly<Record<string, Glyph>> = {
-  ' ': { width: 7, path: '' },
+  ' ': { width: 8.5, path: '' },
   '2': { width: 8, path: 'M0 4A4 4 0 1 1 7 6.5L0 14H8.4' },
   '4': { width: 9, path: 'M6.5 14V0L0 10H9' },
   A: { width: 10, path: 'M0 14L5 0L10 14M1.8 9H8.2' },
@@ -68,7 +61,7 @@ const size = { width: 800, height: 640 };
 export const pageImage = (): Promise<Buffer> => {
   let y = 50;
   const lines = pageLines.map((text, index) => {
-    const scale = [3, 2.2, 1.7][index % 3] ?? 1;
+    const scale = scales[index] ?? 2;
     const line = drawLine(text, 60 + 30 * (index % 2), y, scale);
     y += 14 * scale + 48;
     return line;
