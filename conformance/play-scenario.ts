@@ -12,7 +12,7 @@ const togetherMs = 50;
 /** Counters follow the answers. */
 const settleMs = 200;
 
-/** A request that has had no answer by then never gets one. */
+/** A silence after which no more answers come. */
 const limitMs = 6000;
 
 interface Heard {
@@ -69,16 +69,26 @@ const play = (asks: readonly Ask[], grpc: GrpcTarget): Promise<readonly Heard[]>
     const heard: Heard[] = [];
     const open = new Set(asks.map(({ id }) => id));
     const streams = new Map<string, LiveStream>();
+    const timers = new Set<NodeJS.Timeout>();
+    const later = (work: () => void, delayMs: number): void => {
+      timers.add(setTimeout(work, delayMs));
+    };
+    let isOver = false;
     const finish = (): void => {
+      isOver = true;
       clearTimeout(limit);
+      for (const timer of timers) clearTimeout(timer);
       for (const stream of streams.values()) stream.end();
       resolve(heard);
     };
-    const last = Math.max(...asks.map(({ atMs }) => atMs), 0);
-    const limit = setTimeout(finish, last + limitMs);
+    const limit = setTimeout(finish, limitMs);
     const hear = (id: string, answer: Answer, isLast: boolean): void => {
+      if (isOver) return;
+      limit.refresh();
       heard.push({ atMs: performance.now() - begin, id, answer });
-      if (isLast && open.delete(id) && open.size === 0) setTimeout(finish, togetherMs);
+      if (!isLast || !open.delete(id)) return;
+      for (const ask of asks) if (ask.after === id) later(() => send(ask), ask.atMs);
+      if (open.size === 0) later(finish, togetherMs);
     };
     const streamOf = (name: string): LiveStream => {
       const known = streams.get(name);
@@ -97,14 +107,15 @@ const play = (asks: readonly Ask[], grpc: GrpcTarget): Promise<readonly Heard[]>
       return stream;
     };
     const send = (ask: Ask): void => {
+      limit.refresh();
       if (ask.stream !== undefined) {
         streamOf(ask.stream).send(requestOf(ask));
         return;
       }
       const cancel = grpc.infer(requestOf(ask), (outcome) => hear(ask.id, answerIn(outcome), true));
-      if (ask.cancelAtMs !== undefined) setTimeout(cancel, ask.cancelAtMs - ask.atMs);
+      if (ask.cancelAtMs !== undefined) later(cancel, ask.cancelAtMs - ask.atMs);
     };
-    for (const ask of asks) setTimeout(send, ask.atMs, ask);
+    for (const ask of asks) if (ask.after === undefined) later(() => send(ask), ask.atMs);
     if (asks.length === 0) finish();
   });
 
@@ -122,5 +133,7 @@ export const playScenario = async ({ models, asks }: Scenario, target: Target, g
     target,
     models.map(({ name }) => name),
   ).catch((error: unknown) => ({ failure: String(error) }));
-  return { answers: answersOf(asks, heard), finished: groupsOf(heard), counters };
+  // Of requests that wait for each other's answers the order says nothing, and the gaps are the machine's.
+  const isInTurn = asks.length > 1 && asks.slice(1).every(({ after }) => after !== undefined);
+  return { answers: answersOf(asks, heard), ...(isInTurn ? {} : { finished: groupsOf(heard) }), counters };
 };

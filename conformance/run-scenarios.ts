@@ -42,16 +42,22 @@ interface Pair {
 const startPair = async ({ flags = [], environment = {} }: Omit<ScenarioGroup, 'scenarios'>, repository: string): Promise<Pair> => {
   const options = { flags: ['--exit-on-error=false', '--exit-timeout-secs=3', ...flags], environment };
   // Triton first: it makes the Python that both use.
-  const t=Date.now(); const triton = await startTarget('triton', repository, options);
-  console.error('triton', Date.now()-t); const weir = await startTarget('weir', repository, options);
-  console.error('weir', Date.now()-t);
+  const t = Date.now();
+  const triton = await startTarget('triton', repository, options);
+  console.error('triton', Date.now() - t);
+  const weir = await startTarget('weir', repository, options);
+  console.error('weir', Date.now() - t);
   const side = (target: Target): Side => ({ target, grpc: connectGrpc(target.grpcPort) });
   const pair = { triton: side(triton), weir: side(weir) };
   return {
     ...pair,
     stop: async () => {
       for (const { grpc } of [pair.triton, pair.weir]) grpc.close();
-      const t = Date.now(); await triton.stop(); console.error('stop triton', Date.now()-t); await weir.stop(); console.error('stop weir', Date.now()-t);
+      const t = Date.now();
+      await triton.stop();
+      console.error('stop triton', Date.now() - t);
+      await weir.stop();
+      console.error('stop weir', Date.now() - t);
     },
   };
 };
@@ -61,13 +67,13 @@ const playOn = ({ target, grpc }: Side, scenario: Scenario): Promise<Outcome> =>
 
 /** One server after the other: they do not disturb each other's times. */
 const compare = async (pair: Pair, scenario: Scenario, tally: Tally): Promise<Verdict> => {
-  const t=Date.now(); const triton = await playOn(pair.triton, scenario);
-  console.error(scenario.name, 'triton', Date.now()-t); const weir = await playOn(pair.weir, scenario);
-  console.error(scenario.name, 'weir', Date.now()-t);
+  const t = Date.now();
+  const triton = await playOn(pair.triton, scenario);
+  console.error(scenario.name, 'triton', Date.now() - t);
+  const weir = await playOn(pair.weir, scenario);
+  console.error(scenario.name, 'weir', Date.now() - t);
   return tally.judge(scenario.name, triton, weir, scenario.varies);
 };
-
-const isAgreed = ({ unexpected }: Verdict): boolean => unexpected.length === 0;
 
 /** Plays scenarios on servers that hold their models alone. Gives those on which the servers did not agree, with how. */
 const playAll = async (

@@ -18,8 +18,10 @@ export interface Input {
 
 /** One request, sent at its time over gRPC. */
 export interface Ask {
-  /** From the begin of the scenario. */
+  /** From the begin of the scenario, or from the last answer to `after`. */
   readonly atMs: number;
+  /** The id of a request that has to be answered first. */
+  readonly after?: string;
   /** Also the request's id: model and errors name it. */
   readonly id: string;
   readonly model: string;
@@ -145,3 +147,12 @@ export const askReporter = (model: string, id: string, atMs: number, options: As
     ...(cancelAtMs === undefined ? {} : { cancelAtMs }),
   };
 };
+
+const afterMs = 30;
+
+/** Each request a little after the answer to the one before. */
+export const inTurn = (asks: readonly Ask[]): readonly Ask[] =>
+  asks.map((ask, index) => {
+    const before = asks[index - 1];
+    return before === undefined ? ask : { ...ask, atMs: afterMs, after: before.id };
+  });

@@ -107,7 +107,7 @@ export const dynamicBatching: readonly Scenario[] = [
   {
     name: 'batching: another shape ends a batch',
     models: [reporter('shapes', 'max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 500000 }', [values])],
-    asks: [2, 2, 3, 3, 2].map((count, index) => ofValues('shapes', `r${index}`, 60 * index, count)),
+    asks: [2, 2, 3, 3, 2].map((count, index) => ofValues('shapes', `r${index}`, 150 * index, count)),
   },
   {
     name: 'batching: ragged inputs share one',
@@ -126,7 +126,7 @@ export const dynamicBatching: readonly Scenario[] = [
       ]),
     ],
     asks: [true, true, false, false, true].map((has, index) =>
-      askReporter('optional', `r${index}`, 60 * index, has ? { inputs: { EXTRA: int32([1, 1], index) } } : {}),
+      askReporter('optional', `r${index}`, 150 * index, has ? { inputs: { EXTRA: int32([1, 1], index) } } : {}),
     ),
   },
   {

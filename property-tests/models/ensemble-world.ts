@@ -84,7 +84,7 @@ export class EnsembleWorld {
 
   /** Lets everything come to its end, and looks at it. */
   finish(): void {
-    for (let ms = 0; ms < 3000 && this.time.pending > 0; ms++) {
+    for (let ms = 0; ms < 500_000 && this.time.pending > 0; ms++) {
       this.time.advance(1);
       this.#checkLimits();
     }

@@ -1,7 +1,15 @@
 import sharp from 'sharp';
 
 /** What stands on the test image, line by line. */
-export const pageLines = ['WEIR', 'A MODEL FINDS THE LINES', 'FIRST THE LARGE ONES', 'THEN THE SMALL ONES', '2442', 'LINES AND SPACES', 'THE LAST LINE'];
+export const pageLines = [
+  'WEIR',
+  'A MODEL FINDS THE LINES',
+  'FIRST THE LARGE ONES',
+  'THEN THE SMALL ONES',
+  '2442',
+  'LINES AND SPACES',
+  'THE LAST LINE',
+];
 const scales = [3, 1.8, 2.4, 1.5, 2.4, 1.8, 2];
 
 interface Glyph {

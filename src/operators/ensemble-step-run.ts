@@ -43,6 +43,8 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
   rowsAhead = 0;
   bytesAhead = 0;
   #isPaused = false;
+  /** It was closed when it ended. */
+  #mayWait = false;
   #asking: Subscription | undefined;
 
   constructor(run: EnsembleRun, row: EnsembleRow, plan: StepPlan) {
@@ -56,8 +58,9 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
     return branch !== outputBranch;
   }
 
+  /** Nothing that comes once it has ended is kept: nobody is to wait for room then, such as a model that does not hear of cancellations. */
   get isOpen(): boolean {
-    return !this.#isPaused && (this.#run.request.demand?.isOpen ?? true);
+    return this.isEnded || (!this.#isPaused && (this.#run.request.demand?.isOpen ?? true));
   }
 
   /** It has its permit. */
@@ -117,12 +120,15 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
 
   /** It answers no more. */
   end(): void {
+    this.#mayWait = !this.isOpen;
     this.isEnded = true;
     this.inputs = noTensors;
   }
 
+  /** It has ended, and its model may not know. */
   cancel(): void {
     this.#asking?.unsubscribe();
+    if (this.#mayWait) this.onOpen?.();
   }
 
   /** An answer has begun a row. */

@@ -21,10 +21,6 @@ export class ReleasedBatches {
     this.#limit = limit;
   }
 
-  get released(): number {
-    return this.#released;
-  }
-
   /** Called once for a batch, which then leaves when it has ended. */
   ask(batch: Releasable): void {
     if (this.#released < this.#limit) this.#let(batch);

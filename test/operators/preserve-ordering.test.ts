@@ -87,6 +87,13 @@ describe('preserveOrdering', () => {
     expect(heard).toEqual(['b UNAVAILABLE full', 'a CANCELLED ', 'c 3333']);
   });
 
+  it('lets a request that was cancelled with another hear of it at once', () => {
+    const { heard, ask, inner } = begin();
+    for (const id of ['a', 'b']) ask(id);
+    inner.get('b')?.error(new InferError('CANCELLED', '', { reason: 'CANCELED' }));
+    expect(heard).toEqual(['b CANCELLED ']);
+  });
+
   it('cancels inside when a caller goes, and goes on to the next', () => {
     const { heard, ask, answer, cancelled, counters } = begin();
     const first = ask('a');

@@ -90,6 +90,21 @@ describe('RateLimiter', () => {
     expect(model.runs()).toEqual([1]);
   });
 
+  it('says of an instance what it says itself, and when its life ends', () => {
+    const registration = limiter().register([makePlacement()]);
+    const life = new Subject<Instance>();
+    const seen: string[] = [];
+    registration.seat(0, life).subscribe({
+      next: (instance) => seen.push(`${instance.capacity} ${instance.isReady?.()}`),
+      complete: () => seen.push('ended'),
+    });
+    const instance = new HandInstance(2);
+    life.next(instance);
+    for (const isReady of [true, false]) life.next(Object.assign(new HandInstance(2), { isReady: () => isReady }));
+    life.complete();
+    expect(seen).toEqual(['1 true', '1 true', '1 false', 'ended']);
+  });
+
   it('counts a resource by device, and a global one in all', () => {
     const rateLimiter = limiter();
     const first = load(rateLimiter, { device: 0, resources: [takes('R', 1), takes('G', 1, true)] });

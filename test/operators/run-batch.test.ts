@@ -185,8 +185,9 @@ describe('runBatch', () => {
     ],
     ['errors', { capacity: 1, run: () => throwError(() => new Error('boom')) }],
   ])('fails all of the batch when the instance %s, and nothing more', (_, instance) => {
-    const { seen, ends, lease, events, counters } = begin(instance);
+    const { seen, callers, ends, lease, events, counters } = begin(instance);
     expect(seen()).toEqual([['error INTERNAL boom'], ['error INTERNAL boom']]);
+    expect(callers[0]?.errors[0]?.reason).toBe('BACKEND');
     expect([ends, lease.released, events]).toEqual([['complete'], 1, []]);
     expect(counters).toEqual({ in: 2, out: 0, failed: 2, running: 0, batches: 0, released: 0 });
   });
@@ -198,6 +199,21 @@ describe('runBatch', () => {
     instance.last.fail(new Error('boom'));
     expect(seen()).toEqual([['last answer', 'complete'], ['error INTERNAL boom']]);
     expect(events).toHaveLength(1);
+  });
+
+  it('passes an error on that says itself whose it is', () => {
+    const error = new InferError('UNAVAILABLE', 'no room', { reason: 'REJECTED' });
+    const { callers } = begin(answering(makePart(0, { error }), makePart(1)));
+    expect(callers[0]?.errors).toEqual([error]);
+    expect(callers[0]?.errors[0]).toBe(error);
+  });
+
+  it('refuses to run a request again that is no step of an iterative sequence', () => {
+    const { callers, seen } = begin(answering(makePart(0, { isRescheduled: true }), makePart(1)));
+    const text =
+      'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.';
+    expect(seen()[0]).toEqual([`error INVALID_ARGUMENT ${text}`]);
+    expect(callers[0]?.errors[0]?.reason).toBe('BACKEND');
   });
 
   it('fails the batch when an answer belongs to nobody', () => {
@@ -254,8 +270,9 @@ describe('runBatch', () => {
 
   it('fails who waits when it is unsubscribed', () => {
     const instance = new HandInstance();
-    const { running, seen, lease } = begin(instance, { callers: 1 });
+    const { running, callers, seen, lease } = begin(instance, { callers: 1 });
     running.unsubscribe();
+    expect(callers[0]?.errors[0]?.reason).toBe('BACKEND');
     expect(seen()).toEqual([["error UNAVAILABLE an instance of model 'm' version 3 ended while it ran the request"]]);
     expect([instance.last.isCancelled, lease.released]).toEqual([true, 1]);
   });
@@ -264,6 +281,28 @@ describe('runBatch', () => {
     const { seen, counters } = begin(answering(makePart(1), makePart(0, { isLast: false }), makePart(0)), { decoupled: true });
     expect(seen()).toEqual([['answer', 'complete'], ['complete']]);
     expect(counters.out).toBe(2);
+  });
+
+  it('takes parameters alone for an answer', () => {
+    const answers: InferResponse[] = [];
+    const parameters = new Map([['left', 3n]]);
+    const { seen } = begin(answering(makePart(0, { parameters }), makePart(1)), {
+      decoupled: true,
+      onAnswer: (answer) => answers.push(answer),
+    });
+    expect(seen()).toEqual([['last answer', 'complete'], ['complete']]);
+    expect(answers.map((answer) => answer.parameters)).toEqual([parameters]);
+  });
+
+  it('refuses an error after the answer of a model that answers once', () => {
+    const error = new InferError('INTERNAL', 'too late');
+    const { seen, log } = begin(answering(makePart(0), makePart(0, { error }), makePart(1, { isLast: false }), makePart(1, { error })));
+    const refused = "expected a single response, got 2 from model 'm' version 3";
+    expect(seen()).toEqual([
+      ['last answer', 'complete'],
+      ['answer', `error INTERNAL ${refused}`],
+    ]);
+    expect(log.lines).toEqual([`error ${refused}`]);
   });
 
   it('takes an answer and its last flag apart from a model that answers once', () => {
@@ -314,6 +353,34 @@ describe('runBatch', () => {
     instance.last.finish();
     expect(seen()).toEqual([['error INVALID_ARGUMENT bad row'], ['last answer', 'complete']]);
     expect(stopped).toEqual([0]);
+  });
+
+  it.each([
+    { isLast: false, told: [0] },
+    { isLast: true, told: [] },
+  ])('tells the instance to stop when it answers again, unless it has done so: $isLast', ({ isLast, told }) => {
+    const stopped: number[] = [];
+    const instance = new HandInstance();
+    begin(instance);
+    instance.last.batch.onCancelled = (of) => stopped.push(of);
+    instance.last.answer(makePart(0, { isLast: false }));
+    instance.last.answer(makePart(0, { isLast, outputs: makeRequest().inputs }));
+    expect(stopped).toEqual(told);
+  });
+
+  it('reports what became of each request of a decoupled model', () => {
+    const instance = new HandInstance();
+    const { callers, events } = begin(instance, { callers: 4, decoupled: true });
+    callers[0]?.caller.unsubscribe();
+    instance.last.answer(makePart(1, { outputs: makeRequest().inputs }));
+    instance.last.answer(makePart(2));
+    instance.last.fail(new Error('boom'));
+    expect(events.flatMap((event) => (event.kind === 'response-made' ? event.outcome : []))).toEqual([
+      'cancel',
+      'success',
+      'empty',
+      'fail',
+    ]);
   });
 
   it('tells the instance who of a batch has gone, once, and by the end of the run that all have', () => {

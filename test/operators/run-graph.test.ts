@@ -354,6 +354,19 @@ describe('a step that answers many times', () => {
     expect([many.isCancelled, reopened]).toEqual([true, 1]);
   });
 
+  it('is not left waiting by a caller who goes', () => {
+    const e = new HandEnsemble(manyThenOne, ['OUT'], { limit: 1 });
+    const heard = e.ask({ IN: 1 });
+    const many = e.model('many').last;
+    const { demand } = many.request;
+    let reopened = 0;
+    if (demand !== undefined) demand.onOpen = () => reopened++;
+    for (let byte = 1; byte <= 2; byte++) many.answer({ y: byte }, { isLast: false });
+    expect(demand?.isOpen).toBe(false);
+    heard.caller.unsubscribe();
+    expect([demand?.isOpen, reopened]).toEqual([true, 1]);
+  });
+
   it('waits also while whoever asks the ensemble wants no more', () => {
     const outer = { isOpen: false, onOpen: undefined as (() => void) | undefined };
     const e = new HandEnsemble(manyThenOne, ['OUT']);

@@ -109,7 +109,8 @@ describe('idle sequences', () => {
     model.finish();
     time.advance(100);
     const request = model.instance().last.batch.requests[0];
-    expect(request).toMatchObject({ sequenceId: 7n, sequenceStart: false, sequenceEnd: true });
+    const plain = { modelName: 'm', modelVersion: '', id: '', outputs: [], priority: 0n, timeoutMicroseconds: 0n };
+    expect(request).toMatchObject({ ...plain, sequenceId: 7n, sequenceStart: false, sequenceEnd: true });
     expect([...(request?.parameters ?? [])]).toEqual([['weir_sequence_idle', true]]);
     const read = (name: string): unknown =>
       [...tensorValues(request?.inputs.get(name) ?? [...(request?.inputs.values() ?? [])][0] ?? never())].map(Number);

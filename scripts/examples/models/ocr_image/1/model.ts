@@ -17,13 +17,12 @@ const readImage = async (file: Uint8Array): Promise<Pixels> => {
   return { data, width: info.width, height: info.height };
 };
 
-const resize = ({ data, width, height }: Pixels): Promise<{ readonly data: Buffer; readonly info: sharp.OutputInfo }> => {
+const toDetectorSize = async ({ data, width, height }: Pixels): Promise<Pixels> => {
   const factor = Math.min(1, longestSide / Math.max(width, height));
-  const fit = (side: number): number => Math.max(multiple, Math.round((side * factor) / multiple) * multiple);
-  return sharp(data, { raw: { width, height, channels: 3 } })
-    .resize(fit(width), fit(height), { fit: 'fill', kernel: 'linear' })
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+  const sideOf = (side: number): number => Math.max(multiple, Math.round((side * factor) / multiple) * multiple);
+  const size = { width: sideOf(width), height: sideOf(height) };
+  const image = sharp(data, { raw: { width, height, channels: 3 } }).resize({ ...size, fit: 'fill', kernel: 'linear' });
+  return { data: await image.raw().toBuffer(), ...size };
 };
 
 export const model = defineModel({
@@ -37,13 +36,13 @@ export const model = defineModel({
     const pixels = await readImage(file ?? new Uint8Array()).catch((cause: Error) => {
       throw new ModelError(`IMAGE is not an image that can be read: ${cause.message}`, 'INVALID_ARGUMENT', { cause });
     });
-    const { data, info } = await resize(pixels);
-    const scaled = new Float32Array(3 * info.height * info.width);
-    writePlanes({ data, width: info.width, height: info.height }, scale, scaled, { offset: 0, columns: info.width });
+    const small = await toDetectorSize(pixels);
+    const scaled = new Float32Array(3 * small.height * small.width);
+    writePlanes(small, scale, scaled, { offset: 0, columns: small.width });
     return {
       outputs: {
         PIXELS: { shape: [pixels.height, pixels.width, 3], data: pixels.data },
-        SCALED: { shape: [1, 3, info.height, info.width], data: scaled },
+        SCALED: { shape: [1, 3, small.height, small.width], data: scaled },
       },
     };
   }),

@@ -55,16 +55,30 @@ const unclip = ({ left, top, right, bottom }: Box): Box => {
   return { left: left - by, top: top - by, right: right + by, bottom: bottom + by };
 };
 
-/** From top to bottom; a row is what has its middle no lower than three quarters of the row's first. */
-const rowsOf = (boxes: readonly Box[]): readonly Box[][] => {
-  const rows: Box[][] = [];
-  for (const box of boxes.toSorted((a, b) => a.top + a.bottom - b.top - b.bottom)) {
-    const [first] = rows.at(-1) ?? [];
-    const isBeside = first !== undefined && (box.top + box.bottom) / 2 < first.bottom - (first.bottom - first.top) / 4;
-    if (isBeside) rows.at(-1)?.push(box);
-    else rows.push([box]);
+/** The least box around both. */
+const around = (a: Box, b: Box): Box => ({
+  left: Math.min(a.left, b.left),
+  top: Math.min(a.top, b.top),
+  right: Math.max(a.right, b.right),
+  bottom: Math.max(a.bottom, b.bottom),
+});
+
+const heightOf = ({ top, bottom }: Box): number => bottom - top;
+
+/** Whether at least half of the lower one is at the height of the other. */
+const areBeside = (a: Box, b: Box): boolean =>
+  Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) >= Math.min(heightOf(a), heightOf(b)) / 2;
+
+/** Boxes that stand beside each other, from top to bottom. */
+const rowsOf = (boxes: readonly Box[]): readonly (readonly Box[])[] => {
+  const rows: { extent: Box; readonly boxes: Box[] }[] = [];
+  for (const box of boxes.toSorted((a, b) => a.top - b.top)) {
+    const row = rows.find(({ extent }) => areBeside(extent, box));
+    row?.boxes.push(box);
+    if (row === undefined) rows.push({ extent: box, boxes: [box] });
+    else row.extent = around(row.extent, box);
   }
-  return rows;
+  return rows.map((row) => row.boxes);
 };
 
 /** The lines of a row from left to right. The detector ends a box at a wide space: those nearer than their height are one line. */
@@ -72,11 +86,8 @@ const joinNear = (row: readonly Box[]): readonly Box[] => {
   const lines: Box[] = [];
   for (const box of row.toSorted((a, b) => a.left - b.left)) {
     const line = lines.at(-1);
-    if (line === undefined || box.left - line.right > line.bottom - line.top) lines.push(box);
-    else {
-      const [top, bottom] = [Math.min(line.top, box.top), Math.max(line.bottom, box.bottom)];
-      lines[lines.length - 1] = { left: line.left, top, right: Math.max(line.right, box.right), bottom };
-    }
+    if (line !== undefined && box.left - line.right <= heightOf(line)) lines[lines.length - 1] = around(line, box);
+    else lines.push(box);
   }
   return lines;
 };
@@ -93,10 +104,12 @@ export const findBoxes = (map: TextMap, size: { readonly width: number; readonly
     if (isText) boxes.push(unclip(region));
   }
   const [scaleX, scaleY] = [size.width / map.width, size.height / map.height];
-  return rowsOf(boxes).flatMap(joinNear).map(({ left, top, right, bottom }) => ({
-    left: Math.max(0, Math.floor(left * scaleX)),
-    top: Math.max(0, Math.floor(top * scaleY)),
-    right: Math.min(size.width, Math.ceil(right * scaleX)),
-    bottom: Math.min(size.height, Math.ceil(bottom * scaleY)),
-  }));
+  return rowsOf(boxes)
+    .flatMap(joinNear)
+    .map(({ left, top, right, bottom }) => ({
+      left: Math.max(0, Math.floor(left * scaleX)),
+      top: Math.max(0, Math.floor(top * scaleY)),
+      right: Math.min(size.width, Math.ceil(right * scaleX)),
+      bottom: Math.min(size.height, Math.ceil(bottom * scaleY)),
+    }));
 };

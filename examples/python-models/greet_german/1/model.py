@@ -1,0 +1,1 @@
+../../greet_english/1/model.py
