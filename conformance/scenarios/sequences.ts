@@ -56,7 +56,11 @@ const direct: readonly Scenario[] = [
   {
     name: 'sequence direct: no controls at all',
     models: [reporter('direct_bare', sequential(2, `${long} direct { }`, ''))],
-    asks: interleaved('direct_bare').filter(({ id }) => id.startsWith('a')),
+    asks: inTurn([
+      step('direct_bare', 1, 'begin', 0, 'a0'),
+      step('direct_bare', 2, 'whole', 0, 'b0'),
+      step('direct_bare', 1, 'end', 0, 'a1'),
+    ]),
   },
   {
     name: 'sequence direct: rows without a request are filled up to the highest that is ready',
@@ -120,11 +124,12 @@ const direct: readonly Scenario[] = [
   {
     name: 'sequence direct: slots of two instances',
     models: [reporter('direct_two', `${sequential(2, `${long} direct { }`)}\ninstance_group [ { kind: KIND_CPU count: 2 } ]`)],
-    asks: inTurn([
-      ...[1, 2, 3, 4, 5].map((id) => step('direct_two', id, 'begin', 100 * id - 100, `s${id}`)),
-      step('direct_two', 4, 'end', 600, 'four'),
-      step('direct_two', 1, 'end', 800, 'one'),
-    ]),
+    asks: [
+      ...inTurn([1, 2, 3, 4].map((id) => step('direct_two', id, 'begin', 0, `s${id}`))),
+      { ...step('direct_two', 5, 'begin', 30, 's5'), after: 's4' },
+      { ...step('direct_two', 4, 'end', 150, 'four'), after: 's4' },
+      { ...step('direct_two', 1, 'end', 100, 'one'), after: 's5' },
+    ],
     varies: /\.instance$/,
   },
   {
@@ -239,16 +244,15 @@ const oldest: readonly Scenario[] = [
   },
   {
     name: 'sequence oldest: one request of each at a time',
-    models: [reporter('oldest_each', candidates(8, 'max_candidate_sequences: 4'))],
+    models: [
+      reporter('oldest_each', candidates(8, 'max_candidate_sequences: 4 preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 250000')),
+    ],
     asks: [
-      step('oldest_each', 1, 'begin', 0, 'a0', { waitMs: 500 }),
-      step('oldest_each', 2, 'begin', 100, 'b0', { waitMs: 100 }),
-      step('oldest_each', 1, 'step', 140, 'a1'),
-      step('oldest_each', 3, 'begin', 180, 'c0'),
-      step('oldest_each', 2, 'step', 220, 'b1', { waitMs: 100 }),
-      step('oldest_each', 3, 'end', 260, 'c1'),
-      step('oldest_each', 1, 'end', 300, 'a2'),
-      step('oldest_each', 2, 'end', 340, 'b2'),
+      step('oldest_each', 9, 'begin', 0, 'first', { waitMs: 700 }),
+      ...['a0', 'a1', 'b0', 'c0', 'b1', 'a2'].map((id, index) => {
+        const sequence = { a: 1, b: 2, c: 3 }[id.slice(0, 1)] ?? 0;
+        return step('oldest_each', sequence, id.endsWith('0') ? 'begin' : 'step', 350 + 30 * index, id, { waitMs: 100 });
+      }),
     ],
   },
   {

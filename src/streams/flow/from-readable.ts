@@ -56,6 +56,6 @@ export const fromReadable = <T>({ readable, open$ }: FromReadableConfig<T>): Obs
     readable.on('error', onError);
     readable.on('close', onClose);
     readable.on('data', onData);
+    // Otherwise it was paused when `open$` said so, and a listener alone lets it stay so.
     if (isOpen) readable.resume();
-    else readable.pause();
   });

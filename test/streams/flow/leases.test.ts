@@ -70,7 +70,7 @@ describe('leases', () => {
   it('does not lend again what has ended while it was lent the first time', () => {
     const life = new Subject<string>();
     const got: boolean[] = [];
-    of(life)
+    living(life)
       .pipe(leases({ capacity: () => 3 }))
       .subscribe(({ isOpen }) => {
         got.push(isOpen);
