@@ -63,6 +63,10 @@ const pythonTests = (python: string): Step => {
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 
+// Before the tests, since those of Python models want it too.
+console.log('\n=== python environment');
+const environment = pythonEnvironment();
+
 const steps: Step[] = [
   { title: 'lint', command: tool('biome'), args: ['ci', '--error-on-warnings', ...(process.stdout.isTTY ? [] : ['--colors=off']), '.'] },
   { title: 'types', command: tool('tsc'), args: ['--project', 'tsconfig.json'] },
@@ -71,8 +75,6 @@ const steps: Step[] = [
 ];
 const ended: { readonly title: string; readonly counts: Counts }[] = steps.map((step) => ({ title: step.title, counts: run(step) }));
 
-console.log('\n=== python environment');
-const environment = pythonEnvironment();
 if ('python' in environment) ended.push({ title: 'python', counts: run(pythonTests(environment.python)) });
 else if (requiresPython) ended.push({ title: `python (${environment.missing})`, counts: stepCounts(1, undefined) });
 

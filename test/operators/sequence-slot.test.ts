@@ -206,6 +206,7 @@ describe('SequenceSlot', () => {
     for (const flags of [{ sequenceStart: true }, { sequenceEnd: true }, { sequenceStart: true, sequenceEnd: true }]) {
       const call = callOf({ sequenceId: 5n, ...flags });
       slot.putAgain(call, sequence(5n));
+      expect(call.step === slot && call.holder === slot).toBe(true);
       expect(slot.request()).toEqual({ ...call.request, sequenceStart: false, sequenceEnd: false });
       slot.drop();
     }
