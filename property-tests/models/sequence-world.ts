@@ -40,7 +40,7 @@ export class SequenceWorld {
   hasLost = false;
   isStopped = false;
   /** Sequences that end with an instance that is just dying, if they were there. */
-  #mayBeLost: readonly Holder[] = [];
+  mayBeLost: readonly Holder[] = [];
 
   constructor(setting: SequenceSetting) {
     this.setting = setting;
@@ -105,7 +105,7 @@ export class SequenceWorld {
     const known = id === 0n || id === '' ? undefined : this.line.known(id);
     const openness = known === undefined ? 'closed' : opennessOf(this, known);
     // Whether it would begin anew or end with the rest cannot be seen from here.
-    if (isStart && (openness === 'maybe' || this.#mayBeLost.some((holder) => holder === known))) return;
+    if (isStart && (openness === 'maybe' || this.mayBeLost.some((holder) => holder === known))) return;
     const starts = isStart || (this.setting.isIterative && (id === 0n || id === ''));
     const holder = known ?? (starts ? this.line.begin(id) : undefined);
     const n = this.asked.length;
@@ -257,9 +257,9 @@ export class SequenceWorld {
     for (const { waiting } of unseen) for (const asked of waiting) asked.isDoomed = true;
     dying.isAlive = false;
     this.hasLost = true;
-    this.#mayBeLost = unseen;
+    this.mayBeLost = unseen;
     this.#lives.get(dying)?.error(new Error('died'));
-    this.#mayBeLost = [];
+    this.mayBeLost = [];
     for (const holder of unseen) {
       for (const asked of holder.waiting) asked.isDoomed = false;
       if (holder.waiting.some(({ state }) => state === 'failed')) this.line.end(holder, holder.waiting[0], 'lost');
