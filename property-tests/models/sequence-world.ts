@@ -287,9 +287,10 @@ export class SequenceWorld {
     const instance = new WatchedInstance(this, `${place}`, this.setting.capacity);
     this.instances.push(instance);
     this.#lives.set(instance, life);
-    // A later life begins by itself.
-    if (this.#model !== undefined) this.time.schedule(() => this.#rise(instance), 1);
-    return life;
+    if (this.#model === undefined) return life;
+    // A later life begins by itself, unless the model ends before.
+    const rising = this.time.schedule(() => this.#rise(instance), 1);
+    return life.pipe(finalize(() => rising.unsubscribe()));
   }
 
   #rise(instance: WatchedInstance): void {
