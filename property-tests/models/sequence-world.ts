@@ -1,4 +1,4 @@
-import { type Observable, Subject } from 'rxjs';
+import { finalize, type Observable, Subject } from 'rxjs';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance } from '../../src/streams/inference/backend.ts';
