@@ -44,9 +44,12 @@ export interface GrpcTarget {
   close(): void;
 }
 
-/** One connection to a server's gRPC port. */
+/** One connection to a server's gRPC port, shared with nobody. */
 export const connectGrpc = (port: number): GrpcTarget => {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.max_receive_message_length': -1 });
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+    'grpc.use_local_subchannel_pool': 1,
+  });
   const ask = (rpc: string, request: object, onOutcome: (outcome: Outcome) => void): (() => void) => {
     const types = methodTypes(rpc);
     const running = client.makeUnaryRequest(

@@ -1,5 +1,6 @@
 import { askHttp } from './ask-http.ts';
 import type { Target } from './servers.ts';
+import { standingOf } from './standing.ts';
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,7 @@ const bodyOf = async (port: number, method: string, path: string): Promise<unkno
 
 const statisticsOf = async ({ httpPort }: Target, model: string): Promise<unknown> => {
   const body = await bodyOf(httpPort, 'GET', `/v2/models/${model}/stats`);
-  return isRecord(body) && 'model_stats' in body ? countsOf(body.model_stats) : body;
+  return isRecord(body) ? countsOf(body.model_stats) : body;
 };
 
 const line = /^(nv_\w+)\{([^}]*)\} (\S+)$/;
@@ -42,16 +43,15 @@ const metricsOf = (page: string, model: string): Plain => {
   return Object.fromEntries(rows);
 };
 
-const indexOf = (index: unknown, model: string): unknown =>
-  Array.isArray(index) ? index.filter((row) => isRecord(row) && row.name === model) : index;
-
-/** Where each model stands: its state and why, what its statistics count, what its metrics count. */
+/** Where each model stands: whether it is ready or why not; of one that is, what its statistics and its metrics count. */
 export const countersOf = async (target: Target, models: readonly string[]): Promise<Plain> => {
   const index = await bodyOf(target.httpPort, 'POST', '/v2/repository/index');
   const page = String(await bodyOf(target.metricsPort, 'GET', '/metrics'));
   const rows: (readonly [string, Plain])[] = [];
   for (const model of models) {
-    rows.push([model, { index: indexOf(index, model), statistics: await statisticsOf(target, model), metrics: metricsOf(page, model) }]);
+    const standing = standingOf(index, target.lines, model);
+    const counters = standing.isReady ? { statistics: await statisticsOf(target, model), metrics: metricsOf(page, model) } : {};
+    rows.push([model, { ...standing, ...counters }]);
   }
   return Object.fromEntries(rows);
 };

@@ -4,6 +4,8 @@ export interface Kept {
   readonly cases: RegExp;
   /** Of the difference's path. */
   readonly path: RegExp;
+  /** The texts are the same but for what this matches in Weir's. */
+  readonly adds?: RegExp;
   readonly difference: string;
   readonly reason: string;
 }
@@ -63,5 +65,147 @@ export const kept: readonly Kept[] = [
     path: /^body\.error$/,
     difference: 'of two inputs that disagree in rows the second is named',
     reason: "Triton's order is that of a hash table.",
+  },
+  {
+    cases: /^(load|warm-up|completion): /,
+    path: /\.reason$/,
+    adds: / \(\/[^ ]*config\.pbtxt[\s\S]*$/,
+    difference: 'errors of a config end with the file, the line, the field and what was wanted, and all of them are told',
+    reason: 'It is what the user has to know.',
+  },
+  {
+    cases: /^load: /,
+    path: /\.reason$/,
+    adds: /: (Message type|integer value)[\s\S]*$/,
+    difference: 'the error on a config that is no protobuf text says what is wrong with it, and where',
+    reason: 'It is what the user has to know.',
+  },
+  {
+    cases: /^load: batching and/,
+    path: /^counters\.bad_batching_metrics_\w+\.reason$/,
+    difference: 'settings of metrics in a config are refused',
+    reason: 'They are not built yet; 2.51 does not know them either.',
+  },
+  {
+    cases: /^load: batching and/,
+    path: /^counters\.bad_batching_cached_decoupled\./,
+    difference: 'a decoupled model may have the response cache',
+    reason: 'All of its answers are kept together.',
+  },
+  {
+    cases: /^load: states$/,
+    path: /^counters\.bad_state_twice\./,
+    difference: 'a state input that is given twice is refused',
+    reason: 'So do newer versions of Triton.',
+  },
+  {
+    cases: /^load: ensembles$/,
+    path: /^counters\.bad_ensemble_broken\.reason$/,
+    difference: 'an ensemble that needs a model whose config is wrong says why that model failed',
+    reason: 'It is what the user has to know; 2.51 says so only of models that it has tried to load.',
+  },
+  {
+    cases: /^ensemble: /,
+    path: /\.(details|error)$/,
+    adds: /( \(step \d+, model '[^']+'\))+$/,
+    difference: 'an error of an ensemble ends with the step and its model',
+    reason: 'It is what the user has to know.',
+  },
+  {
+    cases: /^ensemble: some of the outputs$/,
+    path: /^(answers|counters)\./,
+    difference: 'an ensemble that is asked for some of its outputs runs the steps that they need',
+    reason: '2.51 answers `unexpected deadlock …`.',
+  },
+  {
+    cases: /^(ensemble: (a step that fails|one within another)|batching: one error among answers|calls: what fails)$/,
+    path: /^counters\.\w+\.(statistics|metrics)/,
+    difference: 'a request that a Python model answers with an error counts as failed, and not among `inference_count`',
+    reason: 'It has failed; 2.51 counts it as a success.',
+  },
+  {
+    cases: /^(batching: (an exception|too few answers) fails? the batch|sequence direct: an exception, and the sequence goes on)$/,
+    path: /(execution_count|exec_count|batch_stats\[\d\].*)$/,
+    difference: 'an execution of which every request failed does not count in `execution_count` and `batch_stats`',
+    reason: 'So do newer versions of Triton.',
+  },
+  {
+    cases: /^(queue: (size|priorities, a policy)|ensemble: a step whose queue is full)/,
+    path: /(inference_stats\.fail|reason="REJECTED")$/,
+    difference: 'a request that finds the queue full counts as failed, with the reason REJECTED',
+    reason: 'So do newer versions of Triton.',
+  },
+  {
+    cases: /^queue: time-out, (refused|a request shortens its own)$/,
+    path: /^finished/,
+    difference: 'a request whose time in the queue is up is answered then',
+    reason: 'Triton looks every half second.',
+  },
+  {
+    cases: /^batching: optional inputs/,
+    path: /^finished/,
+    difference: 'a request with other optional inputs than those before it sends their batch at once',
+    reason: '2.51 looks at it when their delay is over; for shapes that differ it does as Weir.',
+  },
+  {
+    cases: /^sequence direct: shapes that differ run apart$/,
+    path: /(together\[1\]|batch_stats\[\d\]\.\w+)$/,
+    difference: 'a batch of a direct sequence model ends with its last row that runs',
+    reason: 'Triton fills it up to the last slot that has a request, also one whose shape differs.',
+  },
+  {
+    cases: /^sequence (direct|oldest): idle/,
+    path: /\.details$/,
+    adds: /: the sequence was idle for longer than \d+ microseconds and has ended$/,
+    difference: 'the error on a request of a sequence that was idle for too long says so',
+    reason: 'The START flag was not forgotten by the client.',
+  },
+  {
+    cases: /^sequence direct: a string for a CORRID control$/,
+    path: /^(answers|counters)\./,
+    difference: 'a Python model gets ids that are strings by its CORRID control, and a number to it is refused by the types',
+    reason: '2.51 answers `unexpected number of string elements 2 …`.',
+  },
+  {
+    cases: /^iterative: /,
+    path: /(inference_stats\.\w+|request_success|reason="CANCELED")$/,
+    difference: 'a request that a model lets run again counts once',
+    reason: 'It is one request to its client; 2.51 counts each step, and one more as cancelled.',
+  },
+  {
+    cases: /^(iterative|decoupled|ensemble|calls): /,
+    path: /\.response_stats\.\d+$/,
+    difference: '`response_stats` tells of each answer of a decoupled Python model',
+    reason: 'So do newer versions of Triton.',
+  },
+  {
+    cases: /^cache: over a stream$/,
+    path: /^answers\.a\[0\]\./,
+    difference: 'a request on a stream to a model with the cache is answered also when its answer has yet to be kept',
+    reason: '2.51 answers `response output count mismatch`.',
+  },
+  {
+    cases: /^cache: other parameters$/,
+    path: /^(answers|counters)\./,
+    difference: 'requests with other parameters, or other requested outputs, are other requests to the cache',
+    reason: 'The answer may depend on them.',
+  },
+  {
+    cases: /^cache: what fails is not kept$/,
+    path: /^(answers|counters)\./,
+    difference: 'failures are not kept in the cache',
+    reason: '2.51 answers the next request from it, with no outputs.',
+  },
+  {
+    cases: /^cache: of an ensemble$/,
+    path: /\.parameters\.sequence_\w+$/,
+    difference: "an ensemble's answer from the cache has the parameters that the model's own has",
+    reason: 'Whether it comes from the cache should not matter to its client.',
+  },
+  {
+    cases: /^warm-up: /,
+    path: /^counters\.\w+\.(statistics|metrics)/,
+    difference: 'warm-up does not count in statistics and metrics',
+    reason: 'They are of the requests of clients.',
   },
 ];

@@ -14,6 +14,8 @@ const { values: options } = parseArgs({
   },
 });
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 const folder = mkdtempSync(join(tmpdir(), 'weir-conformance-'));
 const tally = new Tally(options.verbose);
 

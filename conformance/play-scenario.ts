@@ -127,13 +127,12 @@ const answersOf = (asks: readonly Ask[], heard: readonly Heard[]): Readonly<Reco
 /** Plays a scenario on one server: the answers of each request, the order in which they came, and the counters afterwards. */
 export const playScenario = async ({ models, asks }: Scenario, target: Target, grpc: GrpcTarget): Promise<Outcome> => {
   const heard = await play(asks, grpc);
-  if (process.env.TIMES) console.error(target.name, heard.map(({ atMs, id }) => `${id}@${Math.round(atMs)}`).join(' '));
   await sleep(settleMs);
   const counters = await countersOf(
     target,
     models.map(({ name }) => name),
   ).catch((error: unknown) => ({ failure: String(error) }));
   // Of requests that wait for each other's answers the order says nothing, and the gaps are the machine's.
-  const isInTurn = asks.length > 1 && asks.slice(1).every(({ after }) => after !== undefined);
+  const isInTurn = asks.slice(1).every(({ after }) => after !== undefined);
   return { answers: answersOf(asks, heard), ...(isInTurn ? {} : { finished: groupsOf(heard) }), counters };
 };

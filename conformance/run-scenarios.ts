@@ -1,15 +1,12 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { connectGrpc, type GrpcTarget } from './ask-grpc.ts';
+import { connectGrpc } from './ask-grpc.ts';
 import type { Outcome } from './case.ts';
 import { playScenario } from './play-scenario.ts';
 import type { Scenario, ScenarioGroup } from './scenario.ts';
 import { scenarioGroups } from './scenarios/groups.ts';
 import { startTarget, type Target } from './servers.ts';
 import type { Tally, Verdict } from './verdict.ts';
-
-/** Scenarios that are played at once: most of their time is waiting. */
-const lanes = 4;
 
 /** The one repository that both servers read. */
 const writeRepository = (scenarios: readonly Scenario[], folder: string): string => {
@@ -28,57 +25,49 @@ const writeRepository = (scenarios: readonly Scenario[], folder: string): string
   return root;
 };
 
-interface Side {
-  readonly target: Target;
-  readonly grpc: GrpcTarget;
-}
-
 interface Pair {
-  readonly triton: Side;
-  readonly weir: Side;
+  readonly triton: Target;
+  readonly weir: Target;
   stop(): Promise<void>;
 }
 
-const startPair = async ({ flags = [], environment = {} }: Omit<ScenarioGroup, 'scenarios'>, repository: string): Promise<Pair> => {
+const startPair = async (
+  { flags = [], environment = {} }: Omit<ScenarioGroup, 'scenarios' | 'lanes'>,
+  repository: string,
+): Promise<Pair> => {
   const options = { flags: ['--exit-on-error=false', '--exit-timeout-secs=3', ...flags], environment };
   // Triton first: it makes the Python that both use.
-  const t = Date.now();
   const triton = await startTarget('triton', repository, options);
-  console.error('triton', Date.now() - t);
   const weir = await startTarget('weir', repository, options);
-  console.error('weir', Date.now() - t);
-  const side = (target: Target): Side => ({ target, grpc: connectGrpc(target.grpcPort) });
-  const pair = { triton: side(triton), weir: side(weir) };
   return {
-    ...pair,
+    triton,
+    weir,
     stop: async () => {
-      for (const { grpc } of [pair.triton, pair.weir]) grpc.close();
-      const t = Date.now();
-      await triton.stop();
-      console.error('stop triton', Date.now() - t);
-      await weir.stop();
-      console.error('stop weir', Date.now() - t);
+      await Promise.all([triton.stop(), weir.stop()]);
     },
   };
 };
 
-const playOn = ({ target, grpc }: Side, scenario: Scenario): Promise<Outcome> =>
-  target.isAlive() ? playScenario(scenario, target, grpc) : Promise.resolve({ failure: 'the server is gone' });
+const playOn = async (target: Target, scenario: Scenario): Promise<Outcome> => {
+  if (!target.isAlive()) return { failure: 'the server is gone' };
+  const grpc = connectGrpc(target.grpcPort);
+  try {
+    return await playScenario(scenario, target, grpc);
+  } finally {
+    grpc.close();
+  }
+};
 
 /** One server after the other: they do not disturb each other's times. */
 const compare = async (pair: Pair, scenario: Scenario, tally: Tally): Promise<Verdict> => {
-  const t = Date.now();
   const triton = await playOn(pair.triton, scenario);
-  console.error(scenario.name, 'triton', Date.now() - t);
   const weir = await playOn(pair.weir, scenario);
-  console.error(scenario.name, 'weir', Date.now() - t);
   return tally.judge(scenario.name, triton, weir, scenario.varies);
 };
 
 /** Plays scenarios on servers that hold their models alone. Gives those on which the servers did not agree, with how. */
 const playAll = async (
-  { scenarios, ...start }: ScenarioGroup,
-  laneCount: number,
+  { scenarios, lanes, ...start }: ScenarioGroup,
   folder: string,
   tally: Tally,
 ): Promise<readonly (readonly [Scenario, Verdict])[]> => {
@@ -93,7 +82,7 @@ const playAll = async (
     }
   };
   try {
-    await Promise.all(Array.from({ length: laneCount }, lane));
+    await Promise.all(Array.from({ length: lanes }, lane));
   } finally {
     await pair.stop();
   }
@@ -101,9 +90,9 @@ const playAll = async (
 };
 
 const runGroup = async (group: ScenarioGroup, { attempts, folder, tally }: Run): Promise<void> => {
-  let differing = await playAll(group, lanes, folder, tally);
+  let differing = await playAll(group, folder, tally);
   for (let attempt = 1; attempt < attempts && differing.length > 0; attempt++) {
-    differing = await playAll({ ...group, scenarios: differing.map(([scenario]) => scenario) }, 1, folder, tally);
+    differing = await playAll({ ...group, lanes: 1, scenarios: differing.map(([scenario]) => scenario) }, folder, tally);
   }
   for (const [{ name }, verdict] of differing) tally.add(name, verdict);
 };

@@ -49,6 +49,8 @@ export interface ScenarioGroup {
   readonly name: string;
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Scenarios that are played at once. */
+  readonly lanes: number;
   readonly scenarios: readonly Scenario[];
 }
 

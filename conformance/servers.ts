@@ -11,6 +11,8 @@ export interface Target {
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly metricsPort: number;
+  /** What it has logged. */
+  readonly lines: readonly string[];
   /** False once its process has ended, however it did. */
   isAlive(): boolean;
   stop(): Promise<void>;
@@ -59,6 +61,11 @@ export const startTarget = async (name: 'triton' | 'weir', repository: string, o
     stdio: ['ignore', 'pipe', 'pipe'],
     env: environmentOf(name, options.environment ?? {}),
   });
+  const kill = (): void => {
+    child.kill('SIGKILL');
+  };
+  // Nothing is left when this process ends early.
+  process.once('exit', kill);
   const lines: string[] = [];
   const listening = new Promise<void>((resolve, reject) => {
     for (const output of [child.stdout, child.stderr]) {
@@ -76,14 +83,16 @@ export const startTarget = async (name: 'triton' | 'weir', repository: string, o
     httpPort,
     grpcPort,
     metricsPort,
+    lines,
     isAlive,
     stop: async () => {
       child.removeAllListeners('exit');
       if (!isAlive()) return;
       child.kill('SIGTERM');
-      const killing = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
+      const killing = setTimeout(kill, stopLimitMs);
       await once(child, 'exit');
       clearTimeout(killing);
+      process.off('exit', kill);
     },
   };
 };

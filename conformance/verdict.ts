@@ -1,11 +1,16 @@
 import { type Difference, differences } from './compare.ts';
-import { kept } from './kept.ts';
+import { type Kept, kept } from './kept.ts';
 
 export interface Verdict {
   readonly unexpected: readonly Difference[];
   /** Those that the table keeps. */
   readonly onPurpose: readonly Difference[];
 }
+
+const allows = ({ path, adds }: Kept, difference: Difference): boolean => {
+  if (!path.test(difference.path)) return false;
+  return adds === undefined || (typeof difference.weir === 'string' && difference.weir.replace(adds, '') === difference.triton);
+};
 
 /** Which entries of the table were needed, and how many cases came out how. */
 export class Tally {
@@ -22,7 +27,7 @@ export class Tally {
   judge(name: string, triton: unknown, weir: unknown, varies: RegExp | undefined): Verdict {
     const onPurpose: Difference[] = [];
     const unexpected = differences(triton, weir, varies).filter((difference) => {
-      const entry = kept.findIndex((one) => one.cases.test(name) && one.path.test(difference.path));
+      const entry = kept.findIndex((one) => one.cases.test(name) && allows(one, difference));
       if (entry < 0) return true;
       this.#needed.add(entry);
       onPurpose.push(difference);
@@ -59,7 +64,7 @@ export class Tally {
   }
 }
 
-const show = (value: unknown): string => (value === undefined ? 'nothing' : (JSON.stringify(value) ?? String(value)).slice(0, 400));
+const show = (value: unknown): string => (value === undefined ? 'nothing' : (JSON.stringify(value) ?? String(value)).slice(0, 600));
 
 const print = (name: string, found: readonly Difference[]): void => {
   console.log(`\n${name}`);

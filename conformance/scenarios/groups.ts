@@ -13,14 +13,23 @@ import { responseCache } from './response-cache.ts';
 import { sequences } from './sequences.ts';
 import { warmUp } from './warm-up.ts';
 
+/** Most of the time of a scenario is waiting. */
+const lanes = 4;
+
 /** Everything that is played, by how the servers are started for it. Few enough models in each that their processes fit a small machine. */
 export const scenarioGroups: readonly ScenarioGroup[] = [
-  { name: 'batching', scenarios: [...dynamicBatching, ...queuePolicies] },
-  { name: 'sequences', scenarios: [...sequences, ...iterative] },
-  { name: 'ensembles', scenarios: ensembles },
-  { name: 'answers and calls', scenarios: [...decoupled, ...modelCalls] },
-  { name: 'cache and warm-up', flags: ['--cache-config=local,size=1048576'], scenarios: [...responseCache, ...warmUp, ...completion] },
-  { name: 'loads', flags: ['--cache-config=local,size=1048576'], scenarios: loadErrors },
-  { name: 'holds', environment: { TRITONSERVER_DELAY_SCHEDULER: String(heldRequests) }, scenarios: holds },
-  { name: 'limits', flags: ['--rate-limit=execution_count'], scenarios: rateLimits },
+  { name: 'batching', lanes, scenarios: [...dynamicBatching, ...queuePolicies] },
+  { name: 'sequences', lanes, scenarios: [...sequences, ...iterative] },
+  { name: 'ensembles', lanes, scenarios: ensembles },
+  { name: 'answers and calls', lanes, scenarios: [...decoupled, ...modelCalls] },
+  {
+    name: 'cache and warm-up',
+    lanes,
+    flags: ['--cache-config=local,size=1048576'],
+    scenarios: [...responseCache, ...warmUp, ...completion],
+  },
+  { name: 'loads', lanes, flags: ['--cache-config=local,size=1048576'], scenarios: loadErrors },
+  { name: 'holds', lanes, environment: { TRITONSERVER_DELAY_SCHEDULER: String(heldRequests) }, scenarios: holds },
+  // All instances of a server share their resources.
+  { name: 'limits', lanes: 1, flags: ['--rate-limit=execution_count'], scenarios: rateLimits },
 ];

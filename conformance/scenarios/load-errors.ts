@@ -57,7 +57,6 @@ const tensors = [
   withTensors('reshape_output', [tensor('X')], [tensor('Y', '4', 'reshape { shape: [ 2, 3 ] }')]),
   withTensors('format', [tensor('X', '2, 2', 'format: FORMAT_NHWC')], [report]),
   withTensors('shape_tensor', [tensor('X', '2', 'is_shape_tensor: true')], [report]),
-  withTensors('label_outside', [tensor('X')], [`${report} label_filename: "../labels.txt"`]),
   withTensors('label_missing', [tensor('X')], [`${report} label_filename: "labels.txt"`]),
   withTensors(
     'batch_kind',

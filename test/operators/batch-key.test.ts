@@ -55,6 +55,12 @@ describe('batchKey', () => {
     expect(new Set(keys).size).toBe(4);
   });
 
+  it('tells an optional input of varying shape from none, whatever follows', () => {
+    const inputs = [makeInput({ name: 'A', dims: [-1], optional: true }), makeInput({ name: 'B', dims: [-1], optional: true })];
+    const keys = [{}, { A: [1, 4] }, { B: [1, 4] }, { A: [1, 4], B: [1, 4] }].map((shapes: Record<string, Shape>) => key(inputs, shapes));
+    expect(new Set(keys).size).toBe(4);
+  });
+
   it('tells an optional scalar from none', () => {
     const scalar = makeInput({ name: 'A', dims: [], optional: true });
     expect(key([scalar], { A: [] }, 0)).not.toBe(key([scalar], {}, 0));

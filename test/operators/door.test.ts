@@ -1,49 +1,86 @@
-import { NEVER, of, Subject } from 'rxjs';
-import { expect, it } from 'vitest';
+import { Subject } from 'rxjs';
+import { describe, expect, it } from 'vitest';
 import { Door } from '../../src/operators/door.ts';
+import type { Caller } from '../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
-import { makeRequest } from '../support/model.ts';
+import { makeRequest, messageOf } from '../support/model.ts';
 
-const caller = { modelName: 'e', caller: undefined };
-const isDrained = async (draining: Promise<void>): Promise<boolean> => {
-  const later = Promise.resolve().then(() => Promise.resolve(false));
-  return Promise.race([draining.then(() => true), later]);
+const caller: Caller = { modelName: 'pipeline', caller: undefined };
+
+/** How a door's draining stands, told after every promise that is ready. */
+const drain = (door: Door): (() => Promise<boolean>) => {
+  let isDrained = false;
+  void door.drain().then(() => {
+    isDrained = true;
+  });
+  return async () => {
+    await Promise.resolve();
+    return isDrained;
+  };
 };
 
-it('lets everybody in until it closes, and says when nobody is inside any more', async () => {
-  const door = new Door();
-  const answers = new Subject<InferResponse>();
-  const infer = door.around(() => answers);
-  const asking = infer(makeRequest()).subscribe();
-  const leaving = infer(makeRequest()).subscribe();
-  const draining = door.drain();
-  let refusal: unknown;
-  infer(makeRequest({ caller })).subscribe({ error: (error) => (refusal = error) });
-  expect(refusal).toMatchObject({ code: 'UNAVAILABLE' });
-  leaving.unsubscribe();
-  expect(await isDrained(draining)).toBe(false);
-  answers.complete();
-  expect([await isDrained(draining), asking.closed]).toEqual([true, true]);
-});
+describe('Door', () => {
+  it('is open to all until it closes, and then to requests of other models while one holds it', () => {
+    const door = new Door();
+    const openTo = () => [door.isOpenTo(makeRequest()), door.isOpenTo(makeRequest({ caller }))];
+    expect(openTo()).toEqual([true, true]);
+    door.hold();
+    door.close();
+    expect(openTo()).toEqual([false, true]);
+    door.release();
+    expect(openTo()).toEqual([false, false]);
+  });
 
-it('stays open, for requests of models, to those who hold it', async () => {
-  const door = new Door();
-  door.hold();
-  const draining = door.drain();
-  expect([door.isOpenTo(makeRequest()), door.isOpenTo(makeRequest({ caller }))]).toEqual([false, true]);
-  const asking = door
-    .around(() => NEVER)(makeRequest({ caller }))
-    .subscribe();
-  door.release();
-  expect([await isDrained(draining), door.isOpenTo(makeRequest({ caller }))]).toEqual([false, false]);
-  asking.unsubscribe();
-  expect(await isDrained(draining)).toBe(true);
-});
+  it('is drained when nobody is inside or holds it', async () => {
+    const door = new Door();
+    door.enter();
+    door.enter();
+    door.hold();
+    const isDrained = drain(door);
+    expect(door.isOpenTo(makeRequest())).toBe(false);
+    door.leave();
+    door.release();
+    expect(await isDrained()).toBe(false);
+    door.leave();
+    expect(await isDrained()).toBe(true);
+    expect(await drain(door)()).toBe(true);
+  });
 
-it('is drained at once when nobody is inside', async () => {
-  const door = new Door();
-  door
-    .around(() => of())(makeRequest())
-    .subscribe();
-  expect(await isDrained(door.drain())).toBe(true);
+  it('is not drained while somebody holds it, though nobody is inside', async () => {
+    const door = new Door();
+    door.hold();
+    const isDrained = drain(door);
+    expect(await isDrained()).toBe(false);
+    door.release();
+    expect(await isDrained()).toBe(true);
+  });
+
+  it.each(['complete', 'error', 'cancel'] as const)('counts a request inside from its subscription to its end: %s', async (how) => {
+    const door = new Door();
+    const inner = new Subject<InferResponse>();
+    const ends: string[] = [];
+    const asking = door
+      .around(() => inner)(makeRequest())
+      .subscribe({ complete: () => ends.push('complete'), error: () => ends.push('error') });
+    const isDrained = drain(door);
+    expect(await isDrained()).toBe(false);
+    if (how === 'cancel') asking.unsubscribe();
+    else inner[how](new Error('no'));
+    expect([await isDrained(), inner.observed]).toEqual([true, false]);
+    expect(ends).toEqual(how === 'cancel' ? [] : [how]);
+  });
+
+  it('refuses, and asks nobody, once it is closed', async () => {
+    const door = new Door();
+    let isAsked = false;
+    const infer = door.around(() => {
+      isAsked = true;
+      return new Subject<InferResponse>();
+    });
+    await door.drain();
+    const errors: string[] = [];
+    infer(makeRequest({ id: 'a' })).subscribe({ error: (error) => errors.push(messageOf(error)) });
+    expect(errors).toEqual([expect.stringMatching(/^UNAVAILABLE \[request id: a\] Server is stopping/)]);
+    expect([isAsked, await drain(door)()]).toEqual([false, true]);
+  });
 });

@@ -1,4 +1,4 @@
-import { NEVER, of, Subject, take, throwError } from 'rxjs';
+import { NEVER, Observable, of, Subject, take, throwError } from 'rxjs';
 import { expect, it } from 'vitest';
 import { emitEvents } from '../../src/operators/emit-events.ts';
 import { InferError } from '../../src/streams/inference/error.ts';
@@ -66,4 +66,30 @@ it('counts each subscription once, and none that never was', () => {
   const silent = watched(NEVER);
   collect(silent.answer$);
   expect(silent.events).toEqual([ended('CANCELED')]);
+});
+
+it('does not count what is refused, whatever the caller does then', () => {
+  const refused = watched(throwError(() => new InferError('INVALID_ARGUMENT', 'no START', { reason: 'REFUSED' })));
+  const caller = refused.answer$.subscribe({ error: () => {} });
+  caller.unsubscribe();
+  expect(refused.events).toEqual([]);
+});
+
+it.each(['cancelled', 'answered'])('lets go of all that was asked, once, when it is %s', (how) => {
+  const gone: string[] = [];
+  const ended$ = new Subject<InferResponse>();
+  const asked$ = new Observable<InferResponse>((subscriber) => {
+    subscriber.add({ unsubscribe: () => gone.push('call') });
+    subscriber.add({ unsubscribe: () => gone.push('another') });
+    subscriber.add(() => gone.push('function'));
+    return ended$.subscribe(subscriber);
+  });
+  const { answer$ } = watched(asked$);
+  const caller = answer$.subscribe();
+  expect(gone).toEqual([]);
+  if (how === 'answered') ended$.complete();
+  caller.unsubscribe();
+  caller.unsubscribe();
+  expect(gone.toSorted()).toEqual(['another', 'call', 'function']);
+  expect(ended$.observed).toBe(false);
 });

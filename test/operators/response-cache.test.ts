@@ -170,6 +170,7 @@ describe('responseCache', () => {
       model = new CachedModel({ spec: makeSpec({ maxQueueSize: 2, dynamicBatching: undefined }) });
       const heard = ['a', 'b', 'c', 'd'].map((id) => model.ask(request(id)));
       expect(messageOf(heard[3]?.error)).toBe('UNAVAILABLE [request id: d] Exceeds maximum queue size');
+      expect(heard[3]?.error?.reason).toBe('REJECTED');
       expect(model.counters).toEqual({ in: 4, out: 0, failed: 1, queued: 2, running: 1 });
       model.last.answer([1]);
       expect(heard.map(({ answers }) => answers.length)).toEqual([1, 1, 1, 0]);

@@ -68,7 +68,7 @@ const readBytes = async (
   if (input.zero_data !== undefined) return { bytes: zeros(datatype, shape), findings: [] };
   if (input.random_data !== undefined) return { bytes: randomValues(datatype, shape), findings: [] };
   if (input.input_data_file !== undefined) return readData(directory, input.input_data_file, datatype, shape, `${field}.input_data_file`);
-  return { findings: [fault(field, `warmup setting expects input '${name}' to have input_data_type set`)] };
+  return { findings: [fault(field, `${requestPrefix('')}warmup setting expects input '${name}' to have input_data_type set`)] };
 };
 
 interface ReadInput {

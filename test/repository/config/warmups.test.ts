@@ -100,7 +100,7 @@ it.each<[Case, string, string]>([
   [
     { text: `model_warmup { batch_size: 1 ${input('data_type: TYPE_FP32 dims: 3')} }` },
     'model_warmup[0].inputs["X"]',
-    "warmup setting expects input 'X' to have input_data_type set",
+    "[request id: <id_unknown>] warmup setting expects input 'X' to have input_data_type set",
   ],
   [
     { text: `model_warmup { batch_size: 1 ${input('data_type: TYPE_FP32 dims: 3 input_data_file: "x"')} }`, files: { 'warmup/x': 'abc' } },
