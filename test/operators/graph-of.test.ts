@@ -21,7 +21,7 @@ const graph = (spec: Partial<ModelSpec> = {}, fields: Partial<GraphOfConfig> = {
     lane: undefined,
     backlog: { requests: 0 },
     ordering: noOrderCounters(),
-    warmUps: { samples: 0, ran: 0, failed: 0 },
+    warmUps: { in: 0, out: 0, failed: 0, running: 0 },
     rateLimiter: undefined,
     instances: { total: 1, alive: 1, busy: 0 },
     active: 1,
@@ -51,7 +51,7 @@ describe('graphOf', () => {
     const running = { ...noRunCounters(), in: 4, out: 1, failed: 1, running: 2 };
     const plain = graph({ maxQueueSize: 9 }, { queue, running });
     expect(plain.stages).toEqual([
-      { name: 'queue', in: 15, out: 4, failed: 6, queued: 5, running: 0, limit: 1000 },
+      { name: 'queue', in: 15, out: 4, failed: 6, queued: 5, running: 0, limit: 9 },
       { name: 'run', in: 4, out: 1, failed: 1, queued: 0, running: 2, limit: 0 },
     ]);
     const edges = (names: readonly string[]) => names.slice(1).map((to, index) => ({ from: names[index], to }));

@@ -42,4 +42,18 @@ describe('Deadlines', () => {
       }),
     );
   });
+
+  it('brings up what takes the place of one that leaves from another branch', () => {
+    const deadlines = new Deadlines<Due>();
+    const items = [1, 10, 2, 11, 12, 3].map((dueMs, order): Due => ({ dueMs, order, at: -1 }));
+    for (const item of items) deadlines.add(item);
+    const leaving = items[3];
+    if (leaving !== undefined) deadlines.remove(leaving);
+    const order: (number | undefined)[] = [];
+    for (let { first } = deadlines; first !== undefined; first = deadlines.first) {
+      order.push(first.dueMs);
+      deadlines.remove(first);
+    }
+    expect(order).toEqual([1, 2, 3, 10, 12]);
+  });
 });
