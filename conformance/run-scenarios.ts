@@ -5,7 +5,7 @@ import type { Outcome } from './case.ts';
 import { playScenario } from './play-scenario.ts';
 import type { Scenario, ScenarioGroup } from './scenario.ts';
 import { scenarioGroups } from './scenarios/groups.ts';
-import { startTarget, type Target } from './servers.ts';
+import { startTarget, type Target, type TargetOptions } from './servers.ts';
 import type { Tally, Verdict } from './verdict.ts';
 
 /** The one repository that both servers read. */
@@ -31,13 +31,23 @@ interface Pair {
   stop(): Promise<void>;
 }
 
+/** Now and then it dies while it loads models that fail. */
+const startTriton = async (repository: string, options: TargetOptions, attemptsLeft = 3): Promise<Target> => {
+  try {
+    return await startTarget('triton', repository, options);
+  } catch (error) {
+    if (attemptsLeft === 0) throw error;
+    return startTriton(repository, options, attemptsLeft - 1);
+  }
+};
+
 const startPair = async (
   { flags = [], environment = {} }: Omit<ScenarioGroup, 'scenarios' | 'lanes'>,
   repository: string,
 ): Promise<Pair> => {
   const options = { flags: ['--exit-on-error=false', '--exit-timeout-secs=3', ...flags], environment };
   // Triton first: it makes the Python that both use.
-  const triton = await startTarget('triton', repository, options);
+  const triton = await startTriton(repository, options);
   const weir = await startTarget('weir', repository, options);
   return {
     triton,

@@ -97,11 +97,11 @@ export const dynamicBatching: readonly Scenario[] = [
   {
     name: 'batching: delay, exceeded while the instance is busy',
     models: [
-      reporter('delay_busy', 'max_batch_size: 8\ndynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 200000 }'),
+      reporter('delay_busy', 'max_batch_size: 8\ndynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 400000 }'),
     ],
     asks: [
-      askReporter('delay_busy', 'first', 0, { waitMs: 700, rows: 4 }),
-      ...arrivals('delay_busy', 6, 60).map((ask) => ({ ...ask, atMs: ask.atMs + 60 })),
+      askReporter('delay_busy', 'first', 0, { waitMs: 1000, rows: 4 }),
+      ...arrivals('delay_busy', 6, 40).map((ask) => ({ ...ask, atMs: ask.atMs + 100 })),
     ],
   },
   {

@@ -47,4 +47,18 @@ describe('RequestKey', () => {
     ])
       expect(key.equals('h', Buffer.from(other))).toBe(false);
   });
+
+  it('looks at inputs of any size as a whole, and at heads beyond ASCII', () => {
+    const large = (last: number): Tensor => new Tensor('UINT8', [200_000], new Uint8Array(200_000).fill(last, 199_999));
+    const digests = [large(0), large(1)].map((tensor) => keyOf('h', tensor).digest);
+    expect(new Set([...digests, keyOf('ü'.repeat(30_000), bytes(1)).digest, keyOf('ü'.repeat(30_000), bytes(2)).digest]).size).toBe(4);
+    expect(keyOf('h', large(0)).digest).toBe(digests[0]);
+    expect(keyOf('h', bytes(1)).hash).toBeLessThan(2 ** 32);
+  });
+
+  it('compares tensors wherever they lie', () => {
+    const around = Uint8Array.from([9, 9, 1, 2, 9]);
+    const key = keyOf('h', new Tensor('UINT8', [2], around, 2, 4), bytes(3));
+    expect(key.equals('h', Buffer.from([1, 2, 3]))).toBe(true);
+  });
 });
