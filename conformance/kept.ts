@@ -142,12 +142,6 @@ export const kept: readonly Kept[] = [
     reason: 'Triton looks every half second.',
   },
   {
-    cases: /^batching: optional inputs/,
-    path: /^finished/,
-    difference: 'a request with other optional inputs than those before it sends their batch at once',
-    reason: '2.51 looks at it when their delay is over; for shapes that differ it does as Weir.',
-  },
-  {
     cases: /^sequence direct: shapes that differ run apart$/,
     path: /(together\[1\]|batch_stats\[\d\]\.\w+)$/,
     difference: 'a batch of a direct sequence model ends with its last row that runs',

@@ -50,3 +50,27 @@ export const holds: readonly Scenario[] = [
     ),
   },
 ];
+
+/** And until so many sequences wait for a slot. */
+export const heldSequences = 2;
+
+export const backlogHolds: readonly Scenario[] = [
+  {
+    name: 'held: sequences, and others in the backlog',
+    models: [
+      reporter(
+        'held_backlog',
+        'max_batch_size: 2\nsequence_batching { direct { } control_input [ { name: "READY" control { kind: CONTROL_SEQUENCE_READY int32_false_true: [ 0, 1 ] } } ] }',
+      ),
+    ],
+    asks: [1, 1, 1, 2, 2, 2, 3, 4].map((id, index, all) =>
+      askReporter('held_backlog', `r${index}`, 60 * index, {
+        parameters: {
+          sequence_id: id,
+          sequence_start: all.indexOf(id) === index,
+          sequence_end: all.lastIndexOf(id) === index,
+        },
+      }),
+    ),
+  },
+];

@@ -51,8 +51,8 @@ const fromModelName = (config: ModelConfig): BackendCompletion => {
  */
 export const completeBackend = (given: ModelConfig, directoryName: string, present: ReadonlySet<string>): BackendCompletion => {
   const config = given.name === '' ? { ...given, name: directoryName } : given;
-  if (config.platform === 'ensemble' || config.ensemble_scheduling !== undefined) return { config, findings: [] };
   if (config.backend !== '') return { config: ofNamedBackend(config, present), findings: [] };
+  if (config.platform === 'ensemble' || config.ensemble_scheduling !== undefined) return { config, findings: [] };
   const known = knownBackends.find((candidate) => isMeant(config, candidate, present));
   if (known !== undefined) {
     const platform = config.platform === '' ? (known.platforms[0] ?? '') : config.platform;

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { completeBackend } from '../../../src/repository/config/complete-backend.ts';
+import { emptyConfig } from '../../../src/repository/config/parse.ts';
 import { prepare, tensor } from '../support/prepare.ts';
 
 const ports =
@@ -120,6 +122,11 @@ it('finds the backend from the file, the platform, the file name and the name of
   expect((await prepare({ config: 'backend: "onnxruntime"' })).spec).toMatchObject({ platform: 'onnxruntime_onnx' });
   const named = await prepare({ name: 'm.identity', files: { '1/': '' }, config: 'input { name: "X" data_type: TYPE_BOOL dims: 1 }' });
   expect(named.spec).toMatchObject({ name: 'm.identity', backend: 'identity', platform: '' });
+});
+
+it('completes from a backend that is named, though the config is also of an ensemble', () => {
+  const config = { ...emptyConfig, name: 'm', backend: 'python', ensemble_scheduling: { step: [], max_inflight_requests: 0 } };
+  expect(completeBackend(config, 'm', new Set()).config.default_model_filename).toBe('model.py');
 });
 
 it('names instance groups and counts their instances', async () => {

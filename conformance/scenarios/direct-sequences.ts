@@ -1,46 +1,9 @@
-import { type Ask, type AskOptions, askReporter, inTurn, int32, reporter, type Scenario } from '../scenario.ts';
+import { askReporter, inTurn, int32, reporter, type Scenario } from '../scenario.ts';
+import { allControls, interleaved, long, sequential, step } from './sequence-steps.ts';
 
-const allControls = (kind: string, values: string, corrid: string): string => `control_input [
-    { name: "START" control { kind: CONTROL_SEQUENCE_START ${kind}: [ ${values} ] } },
-    { name: "END" control { kind: CONTROL_SEQUENCE_END ${kind}: [ ${values} ] } },
-    { name: "READY" control { kind: CONTROL_SEQUENCE_READY ${kind}: [ ${values} ] } },
-    { name: "CORRID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_${corrid} } }
-  ]`;
-
-const controls = allControls('int32_false_true', '0, 1', 'UINT64');
-
-const sequential = (rows: number, fields: string, more = controls): string =>
-  `max_batch_size: ${rows}\nsequence_batching { ${fields} ${more} }`;
-
-/** `begin`, `step`, `end`, or `whole`: both in one. */
-type Step = 'begin' | 'step' | 'end' | 'whole';
-
-const step = (model: string, sequence: number | string, kind: Step, atMs: number, id: string, options: AskOptions = {}): Ask =>
-  askReporter(model, id, atMs, {
-    ...options,
-    parameters: {
-      sequence_id: sequence,
-      ...(kind === 'begin' || kind === 'whole' ? { sequence_start: true } : {}),
-      ...(kind === 'end' || kind === 'whole' ? { sequence_end: true } : {}),
-      ...options.parameters,
-    },
-  });
-
-/** Two sequences that take turns. */
-const interleaved = (model: string): readonly Ask[] =>
-  inTurn([
-    step(model, 1, 'begin', 0, 'a0'),
-    step(model, 2, 'begin', 100, 'b0'),
-    step(model, 1, 'step', 200, 'a1'),
-    step(model, 2, 'step', 300, 'b1'),
-    step(model, 1, 'end', 400, 'a2'),
-    step(model, 2, 'end', 500, 'b2'),
-  ]);
-
-const long = 'max_sequence_idle_microseconds: 10000000';
 const values = 'name: "VALUES" data_type: TYPE_INT32 dims: [ -1 ]';
 
-const direct: readonly Scenario[] = [
+export const directSequences: readonly Scenario[] = [
   ...[
     ['int32', 'int32_false_true', '0, 1', 'UINT64'],
     ['fp32', 'fp32_false_true', '-1, 2.5', 'INT64'],
@@ -227,87 +190,9 @@ const direct: readonly Scenario[] = [
     name: 'sequence direct: a burst on one stream keeps its order',
     models: [reporter('direct_burst', sequential(4, `${long} direct { }`))],
     asks: Array.from({ length: 12 }, (_, index) => {
-      const kind = index < 2 ? 'begin' : index > 9 ? 'end' : 'step';
-      return step('direct_burst', 1 + (index % 2), kind, 0, `r${index}`, { stream: 's', waitMs: index === 0 ? 300 : 0 });
+      const first = index < 2 ? 'begin' : 'step';
+      const options = { stream: 's', waitMs: index === 0 ? 500 : 0 };
+      return step('direct_burst', 1 + (index % 2), index > 9 ? 'end' : first, index === 0 ? 0 : 250, `r${index}`, options);
     }),
-    varies: /\.(execution|together.*|instance)$|statistics|exec_count|finished/,
   },
 ];
-
-const candidates = (rows: number, fields: string): string => sequential(rows, `${long} oldest { ${fields} }`);
-
-const oldest: readonly Scenario[] = [
-  {
-    name: 'sequence oldest: two take turns',
-    models: [reporter('oldest_two', candidates(4, 'max_candidate_sequences: 4'))],
-    asks: interleaved('oldest_two'),
-  },
-  {
-    name: 'sequence oldest: one request of each at a time',
-    models: [
-      reporter('oldest_each', candidates(8, 'max_candidate_sequences: 4 preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 250000')),
-    ],
-    asks: [
-      step('oldest_each', 9, 'begin', 0, 'first', { waitMs: 700 }),
-      ...['a0', 'a1', 'b0', 'c0', 'b1', 'a2'].map((id, index) => {
-        const sequence = { a: 1, b: 2, c: 3 }[id.slice(0, 1)] ?? 0;
-        return step('oldest_each', sequence, id.endsWith('0') ? 'begin' : 'step', 350 + 30 * index, id, { waitMs: 100 });
-      }),
-    ],
-  },
-  {
-    name: 'sequence oldest: delay and preferred sizes',
-    models: [
-      reporter(
-        'oldest_delay',
-        candidates(8, 'max_candidate_sequences: 4 preferred_batch_size: [ 3 ] max_queue_delay_microseconds: 500000'),
-      ),
-    ],
-    asks: [
-      step('oldest_delay', 1, 'begin', 0, 'a0'),
-      step('oldest_delay', 2, 'begin', 100, 'b0'),
-      step('oldest_delay', 3, 'begin', 200, 'c0'),
-      step('oldest_delay', 1, 'end', 400, 'a1'),
-      step('oldest_delay', 2, 'end', 500, 'b1'),
-    ],
-  },
-  {
-    name: 'sequence oldest: a third waits for one of two candidates',
-    models: [reporter('oldest_backlog', candidates(4, 'max_candidate_sequences: 2'))],
-    asks: [
-      step('oldest_backlog', 1, 'begin', 0, 'a0'),
-      step('oldest_backlog', 2, 'begin', 100, 'b0'),
-      step('oldest_backlog', 3, 'begin', 200, 'c0'),
-      step('oldest_backlog', 3, 'end', 300, 'c1'),
-      step('oldest_backlog', 2, 'end', 500, 'b1'),
-      step('oldest_backlog', 1, 'end', 700, 'a1'),
-    ],
-  },
-  {
-    name: 'sequence oldest: a time-out in the backlog',
-    models: [reporter('oldest_expires', candidates(4, 'max_candidate_sequences: 1'))],
-    asks: [
-      step('oldest_expires', 1, 'begin', 0, 'a0'),
-      step('oldest_expires', 2, 'begin', 100, 'b0', { parameters: { timeout: 400_000 } }),
-      step('oldest_expires', 2, 'step', 200, 'b1'),
-      step('oldest_expires', 1, 'end', 1000, 'a1'),
-    ],
-  },
-  {
-    name: 'sequence oldest: idle, and its next request',
-    models: [reporter('oldest_idle', sequential(4, 'max_sequence_idle_microseconds: 400000 oldest { max_candidate_sequences: 1 }'))],
-    asks: [step('oldest_idle', 1, 'begin', 0, 'a0'), step('oldest_idle', 2, 'begin', 100, 'b0'), step('oldest_idle', 1, 'step', 900, 'a1')],
-  },
-  {
-    name: 'sequence oldest: START of one that runs',
-    models: [reporter('oldest_again', candidates(4, 'max_candidate_sequences: 2'))],
-    asks: inTurn([
-      step('oldest_again', 1, 'begin', 0, 'a0'),
-      step('oldest_again', 1, 'begin', 100, 'b0'),
-      step('oldest_again', 1, 'end', 200, 'b1'),
-      step('oldest_again', 1, 'step', 350, 'lost'),
-    ]),
-  },
-];
-
-export const sequences: readonly Scenario[] = [...direct, ...oldest];
