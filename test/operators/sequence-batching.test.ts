@@ -142,6 +142,7 @@ describe.each<[string, SequenceStrategy]>([
     expect(model.ask(0n, 'S').state).toMatch(/^INVALID_ARGUMENT .* must specify a non-zero or non-empty correlation ID$/);
     expect(model.ask(5n, 'M').state).toMatch(/sequence 5 to model 'm' must specify the START flag on the first request of the sequence$/);
     expect(model.ask(5n, 'E').state).toMatch(/must specify the START flag/);
+    expect(model.ask(5n, 'M').error?.reason).toBe('REFUSED');
     expect(model.counts()).toBe('queued 0 running 0');
   });
 
@@ -312,6 +313,7 @@ describe.each<[string, SequenceStrategy]>([
       "UNAVAILABLE sequence 1 of model 'm' has ended: the instance that ran it has ended",
       "UNAVAILABLE sequence 2 of model 'm' has ended: the instance that ran it has ended",
     ]);
+    expect(waiting.map(({ error }) => [error?.reason, error?.cause])).toEqual(Array(2).fill(['BACKEND', new Error('out of luck')]));
     expect(silent.state).toBe('waits');
     expect(model.ask(2n, 'M').state).toMatch(
       /must specify the START flag .*: the instance that ran the sequence has ended, and the sequence with it$/,
@@ -351,7 +353,10 @@ describe.each<[string, SequenceStrategy]>([
     const drained = model.model.drain().then(() => {
       isDrained = true;
     });
-    expect(model.ask(2n, 'S').state).toMatch(/^UNAVAILABLE Server is stopping/);
+    expect(model.ask(2n, 'S')).toMatchObject({
+      state: expect.stringMatching(/^UNAVAILABLE Server is stopping/),
+      error: { reason: 'REFUSED' },
+    });
     expect(model.ask(2n, 'M').state).toMatch(/must specify the START flag/);
     const step = model.ask(1n, 'M', '1m');
     time.advance(0);

@@ -43,17 +43,24 @@ describe('Deadlines', () => {
     );
   });
 
-  it('brings up what takes the place of one that leaves from another branch', () => {
-    const deadlines = new Deadlines<Due>();
-    const items = [1, 10, 2, 11, 12, 3].map((dueMs, order): Due => ({ dueMs, order, at: -1 }));
-    for (const item of items) deadlines.add(item);
-    const leaving = items[3];
-    if (leaving !== undefined) deadlines.remove(leaving);
-    const order: (number | undefined)[] = [];
-    for (let { first } = deadlines; first !== undefined; first = deadlines.first) {
-      order.push(first.dueMs);
-      deadlines.remove(first);
+  it.each([0, 1, 2, 3, 4, 5, 6])('gives out all others in order when one leaves from anywhere: %d', (index) => {
+    for (const due of [
+      [1, 10, 2, 20, 21, 3, 4],
+      [1, 5, 2, 6, 7, 3, 9],
+    ]) {
+      const deadlines = new Deadlines<Due>();
+      const items = [...due, 30, 31, 32, 33].map((dueMs, order): Due => ({ dueMs, order, at: -1 }));
+      const leaving = items[index];
+      for (const item of items.slice(0, 7)) deadlines.add(item);
+      if (leaving !== undefined) deadlines.remove(leaving);
+      for (const item of items.slice(7)) deadlines.add(item);
+      const order: (number | undefined)[] = [];
+      for (let { first } = deadlines; first !== undefined; first = deadlines.first) {
+        order.push(first.dueMs);
+        deadlines.remove(first);
+      }
+      const left = items.filter((item) => item !== leaving).map(({ dueMs }) => dueMs);
+      expect(order).toEqual(left.toSorted((a, b) => a - b));
     }
-    expect(order).toEqual([1, 2, 3, 10, 12]);
   });
 });
