@@ -30,7 +30,7 @@ export class Deadlines<T extends Due> {
     const last = this.#heap.pop();
     if (last === undefined || last === item) return;
     const parent = this.#heap[(at - 1) >> 1];
-    if (parent !== undefined && isBefore(last, parent)) this.#rise(last, at);
+    if (at > 0 && parent !== undefined && isBefore(last, parent)) this.#rise(last, at);
     else this.#sink(last, at);
   }
 
