@@ -3,8 +3,10 @@ import { InferError } from '../../streams/inference/error.ts';
 import type { ServedAnswers } from './served-answers.ts';
 
 export interface AnswerRoomConfig {
-  /** Bytes of answers on one connection, expected ones included, above which its next calls wait. One call may always go. */
+  /** Bytes of answers on one connection, expected ones included, above which its next calls wait while one is unread. One call may always go. */
   readonly pauseAboveBytes: number;
+  /** The same while none is unread: no fault of the client's then, and a call that the others wait for may be among those that would wait here. */
+  readonly expectAboveBytes: number;
   /** Calls of one connection that may wait, and the bytes of their requests; one more gets RESOURCE_EXHAUSTED. */
   readonly waitingCalls: number;
   readonly waitingBytes: number;
@@ -12,6 +14,7 @@ export interface AnswerRoomConfig {
 
 export const answerRoomConfig: AnswerRoomConfig = {
   pauseAboveBytes: 16 * 2 ** 20,
+  expectAboveBytes: 256 * 2 ** 20,
   waitingCalls: 4096,
   waitingBytes: 64 * 2 ** 20,
 };
@@ -35,7 +38,10 @@ interface Connection {
   readonly key: string;
   readonly waiting: WaitingList<Ticket>;
   waitingBytes: number;
+  /** Bytes of answers that are expected, or unread. */
   answerBytes: number;
+  /** Answers that the client has not read. */
+  unread: number;
 }
 
 /** One call's place among those of its connection. */
@@ -45,22 +51,42 @@ export class Ticket {
   place: Place<Ticket> | undefined;
   /** Bytes that its answer takes, or is expected to take; 0 while it waits and after it has left. */
   bytes = 0;
+  #isUnread = false;
 
   constructor(connection: Connection, entry: RoomEntry) {
     this.connection = connection;
     this.entry = entry;
   }
 
+  /** It may go on, and its answer will be about so large. */
+  expect(bytes: number): void {
+    // At least one byte, so that a connection with calls in it is never taken for an empty one.
+    this.#setBytes(Math.max(1, bytes));
+  }
+
   /** The answer is there, and is so large. */
-  setBytes(bytes: number): void {
+  answered(bytes: number): void {
+    this.#setBytes(bytes);
+    if (this.#isUnread) return;
+    this.#isUnread = true;
+    this.connection.unread++;
+  }
+
+  left(): void {
+    this.#setBytes(0);
+    if (this.#isUnread) this.connection.unread--;
+    this.#isUnread = false;
+  }
+
+  #setBytes(bytes: number): void {
     this.connection.answerBytes += bytes - this.bytes;
     this.bytes = bytes;
   }
 }
 
 /**
- * Holds the unary calls of a connection back while too many of its answers have not been read: a client that calls on and on and reads nothing
- * would otherwise fill the memory.
+ * Holds the unary calls of a connection back while its answers are not read: a client that calls on and on and reads nothing would otherwise fill
+ * the memory. While all answers are read, calls go on to the model's queue, where priorities, time-outs and sequences are heeded.
  */
 export class AnswerRoom {
   readonly #config: AnswerRoomConfig;
@@ -84,7 +110,7 @@ export class AnswerRoom {
   enter(key: string, entry: RoomEntry): Ticket {
     const connection = this.#connections.get(key) ?? this.#open(key);
     const ticket = new Ticket(connection, entry);
-    if (this.#hasRoom(connection, entry)) this.#admit(ticket);
+    if (connection.waiting.length === 0 && this.#hasRoom(connection, entry)) this.#admit(ticket);
     else this.#park(ticket);
     return ticket;
   }
@@ -92,25 +118,25 @@ export class AnswerRoom {
   leave(ticket: Ticket): void {
     const { connection, place, entry } = ticket;
     if (place !== undefined && connection.waiting.remove(place)) connection.waitingBytes -= entry.requestBytes;
-    ticket.setBytes(0);
+    ticket.left();
     this.#admitNext(connection);
     if (connection.answerBytes === 0 && connection.waiting.length === 0) this.#connections.delete(connection.key);
   }
 
   #open(key: string): Connection {
-    const connection: Connection = { key, waiting: new WaitingList(), waitingBytes: 0, answerBytes: 0 };
+    const connection: Connection = { key, waiting: new WaitingList(), waitingBytes: 0, answerBytes: 0, unread: 0 };
     this.#connections.set(key, connection);
     return connection;
   }
 
-  #hasRoom({ answerBytes, waiting }: Connection, { answers }: RoomEntry): boolean {
+  #hasRoom({ answerBytes, unread }: Connection, { answers }: RoomEntry): boolean {
     if (answerBytes === 0) return true;
-    return waiting.length === 0 && answerBytes + answers.expectedBytes <= this.#config.pauseAboveBytes;
+    const { pauseAboveBytes, expectAboveBytes } = this.#config;
+    return answerBytes + answers.expectedBytes <= (unread > 0 ? pauseAboveBytes : expectAboveBytes);
   }
 
   #admit(ticket: Ticket): void {
-    // At least one byte, so that a connection with calls in it is never taken for an empty one.
-    ticket.setBytes(Math.max(1, ticket.entry.answers.expectedBytes));
+    ticket.expect(ticket.entry.answers.expectedBytes);
     ticket.entry.onRoom(ticket);
   }
 
@@ -127,11 +153,9 @@ export class AnswerRoom {
   #admitNext(connection: Connection): void {
     const { waiting } = connection;
     for (let ticket = waiting.first; ticket !== undefined; ticket = waiting.first) {
-      const { answerBytes } = connection;
-      const { answers, requestBytes } = ticket.entry;
-      if (answerBytes > 0 && answerBytes + answers.expectedBytes > this.#config.pauseAboveBytes) return;
+      if (!this.#hasRoom(connection, ticket.entry)) return;
       waiting.shift();
-      connection.waitingBytes -= requestBytes;
+      connection.waitingBytes -= ticket.entry.requestBytes;
       this.#admit(ticket);
     }
   }

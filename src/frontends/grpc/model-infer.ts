@@ -60,7 +60,7 @@ class SingleAnswer extends Subscription implements Observer<InferResponse>, Room
     try {
       const answer = new Answer(this.answers.template, response, 'unsaid');
       learnBytes(this.answers, answer.byteLength);
-      this.#ticket?.setBytes(answer.byteLength);
+      this.#ticket?.answered(answer.byteLength);
       this.#reply.answer(answer);
     } catch (error) {
       this.#reply.fail(error);

@@ -51,6 +51,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
         this.#wakeModels();
         this.#read();
       },
+      onRead: () => this.#read(),
       onRefused: () => this.#end(toStatus(noRoom())),
       onSent: (request) => {
         request.isSent = true;
@@ -169,12 +170,12 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
 
   /** A request holds room for its answer from the start, so that answers find some when they come. One may always run. */
   #hasRoom(): boolean {
-    const { requests, requestBytes, pauseAboveBytes } = this.#marks;
+    const { requests, requestBytes, pauseAboveBytes, expectAboveBytes } = this.#marks;
     if (!this.#outlet.isOpen) return false;
     if (this.#active.length === 0) return true;
-    return (
-      this.#active.length < requests && this.#activeBytes < requestBytes && this.#reservedBytes + this.#outlet.queuedBytes < pauseAboveBytes
-    );
+    if (this.#active.length >= requests || this.#activeBytes >= requestBytes) return false;
+    const answerBytes = this.#reservedBytes + this.#outlet.queuedBytes;
+    return answerBytes < (this.#outlet.isUnread ? pauseAboveBytes : expectAboveBytes);
   }
 
   #accept(wire: WireRequest): void {

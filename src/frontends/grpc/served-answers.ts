@@ -7,10 +7,12 @@ export interface ServedAnswers {
   readonly template: AnswerTemplate;
   /** About how large one is, learned from those that came. */
   expectedBytes: number;
+  /** Set with the first that came: until then the size is guessed. */
+  isLearned: boolean;
 }
 
 /** Taken for a model whose outputs have no fixed size until an answer has come. */
-const unknownAnswerBytes = 2 ** 20;
+const unknownAnswerBytes = 64 * 2 ** 10;
 
 /** Bytes of one row of all outputs. */
 const firstExpectation = ({ outputs }: ModelSpec): number => {
@@ -26,10 +28,12 @@ const firstExpectation = ({ outputs }: ModelSpec): number => {
 export const servedAnswers = (spec: ModelSpec): ServedAnswers => ({
   template: new AnswerTemplate(spec.name, spec.version),
   expectedBytes: firstExpectation(spec),
+  isLearned: false,
 });
 
-/** Larger answers count at once, smaller ones little by little. */
+/** The first and larger answers count at once, smaller ones little by little. */
 export const learnBytes = (answers: ServedAnswers, bytes: number): void => {
-  if (bytes >= answers.expectedBytes) answers.expectedBytes = bytes;
+  if (bytes >= answers.expectedBytes || !answers.isLearned) answers.expectedBytes = bytes;
   else answers.expectedBytes -= (answers.expectedBytes - bytes) / 32;
+  answers.isLearned = true;
 };

@@ -10,6 +10,8 @@ interface OutletConfig {
   readonly marks: StreamMarks;
   /** Called when there is room again after there was none. */
   readonly onRoom: () => void;
+  /** Called when the client has caught up after it was behind. */
+  readonly onRead: () => void;
   /** There was no room for a message, not even for an error: the client would wait for it in vain. */
   readonly onRefused: () => void;
   /** A request's message, which waited for its turn, has gone. */
@@ -43,6 +45,11 @@ export class StreamOutlet {
       onPause: () => {},
       onResume: config.onRoom,
     });
+  }
+
+  /** Whether the client is behind: the transport is full, or an answer waits for it. */
+  get isUnread(): boolean {
+    return this.#outbox.queuedItems > 0 || this.#transportBytes >= this.#config.marks.transportBytes;
   }
 
   /** Bytes of answers that wait, for the client or for their turn. */
@@ -125,7 +132,9 @@ export class StreamOutlet {
     this.#config.call.sendMessage(message, () => {
       const wasFull = this.#transportBytes >= transportBytes;
       this.#transportBytes -= byteLength;
-      if (wasFull && this.#transportBytes < transportBytes) this.#outbox.drained();
+      if (!wasFull || this.#transportBytes >= transportBytes) return;
+      this.#outbox.drained();
+      if (!this.isUnread) this.#config.onRead();
     });
     return this.#transportBytes < transportBytes;
   }

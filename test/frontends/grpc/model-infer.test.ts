@@ -434,6 +434,15 @@ describe('metadata of a call', () => {
 });
 
 describe('a call', () => {
+  it('waits for none of the others of its connection while all answers are read, whatever the model may answer', async () => {
+    const answers = Array.from({ length: 200 }, () => serving.client.infer(raw({ model_name: 'held' })));
+    await held.holds(200);
+    held.at(199).finish();
+    await held.holds(199);
+    while (held.held.length > 0) held.at(0).finish();
+    expect(await Promise.all(answers)).toHaveLength(200);
+  });
+
   it('that is cancelled takes its request back', async () => {
     const cancelledBefore = held.cancelled;
     const call = serving.client.cancellable(raw({ model_name: 'held' }));

@@ -3,6 +3,7 @@ import { throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InferError } from '../../../src/streams/inference/error.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
+import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import type { Fields } from './support/client.ts';
 import { counting, echoing, HeldModel, makeOutput, TestDataPlane, variableSpec } from './support/data-plane.ts';
 import { noCounts, type Serving, serve } from './support/serving.ts';
@@ -338,32 +339,49 @@ describe('a stream', () => {
 });
 
 describe('flow control', () => {
-  it('reads no more than 128 requests ahead of the answers', async () => {
+  it('reads no more than 4,096 requests ahead of the answers', async () => {
     const stream = serving.client.stream();
     const one = ask('held', '');
-    for (let index = 0; index < 400; index++) stream.send(one);
-    await held.holds(128);
+    for (let index = 0; index < 4400; index++) stream.send(one);
+    await held.holds(4096);
     // Nothing else comes while all of them wait, however long the server runs.
     for (let turn = 0; turn < 20; turn++) await serving.client.call('ServerLive', {});
-    expect(held.held.length).toBe(128);
+    expect(held.held.length).toBe(4096);
     held.at(0).finish();
-    await held.holds(128);
+    await held.holds(4096);
     stream.call.cancel();
     await held.holds(0);
   });
 
-  it('reads no more than 16 MiB of requests ahead of the answers, and one message more', async () => {
+  it('reads no more than 64 MiB of requests ahead of the answers, and one message more', async () => {
     const stream = serving.client.stream();
     const large = ask('held_stream', '', { raw_input_contents: [Buffer.alloc(2 ** 20)] });
-    for (let index = 0; index < 40; index++) stream.send(large);
-    await heldStream.holds(16);
+    for (let index = 0; index < 100; index++) stream.send(large);
+    await heldStream.holds(64);
     for (let turn = 0; turn < 20; turn++) await serving.client.call('ServerLive', {});
-    expect(heldStream.held.length).toBe(16);
-    for (let answered = 0; answered < 40; answered++) {
+    expect(heldStream.held.length).toBe(64);
+    for (let answered = 0; answered < 100; answered++) {
       while (heldStream.held.length === 0) await heldStream.holds(1);
       heldStream.at(0).finish({ outputs: new Map() });
     }
-    expect((await stream.finish()).messages.length).toBe(40);
+    expect((await stream.finish()).messages.length).toBe(100);
+  });
+
+  it('reads on when the client has read, though all in flight wait for what is not read yet', async () => {
+    const stream = serving.client.stream();
+    const answer = { outputs: new Map([['OUT', new Tensor('UINT8', [2 ** 20], new Uint8Array(2 ** 20))]]) };
+    // The client's library reads 16 messages ahead.
+    for (let index = 0; index < 24; index++) stream.send(ask('held', String(index)));
+    await held.holds(24);
+    stream.call.pause();
+    while (held.held.length > 0) held.at(0).finish(answer);
+    for (let index = 0; index < 40; index++) stream.send(ask('held', String(index)));
+    for (let turn = 0; turn < 20; turn++) await serving.client.call('ServerLive', {});
+    expect(held.held.length).toBeLessThan(16);
+    stream.call.resume();
+    await held.holds(40);
+    while (held.held.length > 0) held.at(0).finish();
+    expect((await stream.finish()).messages.length).toBe(64);
   });
 
   it('answers everything once a slow client reads', async () => {

@@ -40,14 +40,17 @@ const message = (letter: string, size = 100): Buffer => Buffer.alloc(size, lette
 const open = () => {
   const call = new SlowCall();
   const told: string[] = [];
+  /** Messages taken when the client had caught up. */
+  const reads: number[] = [];
   const outlet = new StreamOutlet({
     call,
-    marks: { requests: 8, requestBytes: 1000, pauseAboveBytes: 1000, refuseAboveBytes: 2000, transportBytes: 150 },
+    marks: { requests: 8, requestBytes: 1000, pauseAboveBytes: 1000, expectAboveBytes: 1000, refuseAboveBytes: 2000, transportBytes: 150 },
     onRoom: () => told.push('room'),
+    onRead: () => reads.push(call.taken.length),
     onRefused: () => told.push('refused'),
     onSent: ({ asked }) => told.push(`sent ${asked.id}`),
   });
-  return { call, told, outlet };
+  return { call, told, reads, outlet };
 };
 
 describe('StreamOutlet', () => {
@@ -61,6 +64,19 @@ describe('StreamOutlet', () => {
     call.take();
     expect(call.taken).toEqual(['a', 'b', 'c', 'd']);
     expect(outlet.queuedBytes).toBe(0);
+  });
+
+  it('tells when the client has caught up after it was behind', () => {
+    const { call, reads, outlet } = open();
+    outlet.send(request('a'), message('a'));
+    call.take();
+    expect([outlet.isUnread, reads]).toEqual([false, []]);
+    for (const letter of 'bcd') outlet.send(request(letter), message(letter));
+    expect(outlet.isUnread).toBe(true);
+    call.take();
+    expect([outlet.isUnread, reads]).toEqual([true, []]);
+    call.take();
+    expect([outlet.isUnread, reads]).toEqual([false, [4]]);
   });
 
   it('keeps the line, and counts what waits in it', () => {
