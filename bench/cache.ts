@@ -1,6 +1,6 @@
 import { LocalCache } from '../src/caches/local/local-cache.ts';
-import { cacheKeys } from '../src/operators/cache-keys.ts';
-import type { RequestKey } from '../src/operators/request-key.ts';
+import { cacheKeys } from '../src/operators/cache/cache-keys.ts';
+import type { RequestKey } from '../src/operators/cache/request-key.ts';
 import type { CachedAnswers } from '../src/streams/inference/response-cache.ts';
 import { Tensor } from '../src/streams/tensors/tensor.ts';
 import type { Bench } from './bench.ts';

@@ -1,12 +1,12 @@
-export { batchKey } from './operators/batch-key.ts';
-export type { BatchStrategy, BatchStrategyFactory, StrategyModel } from './operators/batch-strategy.ts';
-export { controlInputs, type RowFlags } from './operators/control-inputs.ts';
-export { type BatchLimits, planBatch, planSingle, type WaitingRequest } from './operators/plan-batch.ts';
-export { planByStrategy, type StrategyPlanConfig, type WaitingForStrategy } from './operators/plan-by-strategy.ts';
-export { planGrants, type Seat } from './operators/plan-grants.ts';
-export { planSlots, type SlotLimits, type SlotPlan, type SlotView } from './operators/plan-slots.ts';
-export type { SequenceId } from './operators/sequence.ts';
-export { type ArrivedRequest, sequenceFault } from './operators/sequence-fault.ts';
+export { batchKey } from './operators/batching/batch-key.ts';
+export type { BatchStrategy, BatchStrategyFactory, StrategyModel } from './operators/batching/batch-strategy.ts';
+export { type BatchLimits, planBatch, planSingle, type WaitingRequest } from './operators/batching/plan-batch.ts';
+export { planByStrategy, type StrategyPlanConfig, type WaitingForStrategy } from './operators/batching/plan-by-strategy.ts';
+export { planGrants, type Seat } from './operators/rate-limiter/plan-grants.ts';
+export { controlInputs, type RowFlags } from './operators/sequences/control-inputs.ts';
+export { planSlots, type SlotLimits, type SlotPlan, type SlotView } from './operators/sequences/plan-slots.ts';
+export type { SequenceId } from './operators/sequences/sequence.ts';
+export { type ArrivedRequest, sequenceFault } from './operators/sequences/sequence-fault.ts';
 export { ArrivalLane } from './streams/flow/arrival-lane.ts';
 export {
   type BufferCounters,

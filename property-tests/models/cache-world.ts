@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import { LocalCache } from '../../src/caches/local/local-cache.ts';
-import { noCacheStageCounters, responseCache } from '../../src/operators/response-cache.ts';
+import { noCacheStageCounters, responseCache } from '../../src/operators/cache/response-cache.ts';
 import { type ErrorReason, InferError } from '../../src/streams/inference/error.ts';
 import type { Infer } from '../../src/streams/inference/infer.ts';
 import { noParameters } from '../../src/streams/inference/parameters.ts';

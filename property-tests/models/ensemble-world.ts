@@ -1,5 +1,5 @@
 import type { Subscription } from 'rxjs';
-import { runGraph } from '../../src/operators/run-graph.ts';
+import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';

@@ -1,6 +1,6 @@
 import type { Subscriber, Subscription } from 'rxjs';
 import { Observable } from 'rxjs';
-import { preserveOrdering } from '../../src/operators/preserve-ordering.ts';
+import { preserveOrdering } from '../../src/operators/layers/preserve-ordering.ts';
 import { noOrderCounters } from '../../src/streams/flow/in-order.ts';
 import type { ErrorReason } from '../../src/streams/inference/error.ts';
 import { InferError } from '../../src/streams/inference/error.ts';

@@ -1,6 +1,6 @@
 import { Observable, Subject, Subscription } from 'rxjs';
-import { RateLimiter } from '../../src/operators/rate-limiter.ts';
-import type { ResourceLimit } from '../../src/operators/resource-pools.ts';
+import { RateLimiter } from '../../src/operators/rate-limiter/rate-limiter.ts';
+import type { ResourceLimit } from '../../src/operators/rate-limiter/resource-pools.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance, Part } from '../../src/streams/inference/backend.ts';

@@ -4,8 +4,8 @@ import type { Place } from '../streams/flow/waiting-list.ts';
 import type { InferError } from '../streams/inference/error.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
+import type { WaitingRequest } from './batching/plan-batch.ts';
 import type { Door } from './door.ts';
-import type { WaitingRequest } from './plan-batch.ts';
 import type { Step } from './step.ts';
 
 /** What a call does when its caller goes away. */

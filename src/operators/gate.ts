@@ -6,7 +6,7 @@ import type { Infer, Layer } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { InferRequest } from '../streams/inference/request.ts';
 import type { InferResponse } from '../streams/inference/response.ts';
-import { batchKey } from './batch-key.ts';
+import { batchKey } from './batching/batch-key.ts';
 import type { Cancellable } from './call.ts';
 import { Call } from './call.ts';
 import { Door } from './door.ts';

@@ -11,12 +11,12 @@ import type {
   WarmUpCounters,
 } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import { queueLimit } from './batching/queue-policy.ts';
+import { type RunCounters, releasedLimit } from './batching/run-batch.ts';
+import type { CacheStageCounters } from './cache/response-cache.ts';
 import type { Call } from './call.ts';
-import type { OpenSequences } from './open-sequences.ts';
-import { heldAnswersLimit, preservesOrdering } from './preserve-ordering.ts';
-import { queueLimit } from './queue-policy.ts';
-import type { CacheStageCounters } from './response-cache.ts';
-import { type RunCounters, releasedLimit } from './run-batch.ts';
+import { heldAnswersLimit, preservesOrdering } from './layers/preserve-ordering.ts';
+import type { OpenSequences } from './sequences/open-sequences.ts';
 
 export interface GraphOfConfig {
   readonly spec: ModelSpec;

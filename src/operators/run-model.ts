@@ -13,16 +13,16 @@ import { layers } from '../streams/inference/infer.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelGraph } from '../streams/inference/model-graph.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { BatchingChoices } from './batching/dynamic-batching.ts';
+import { noRunCounters, runBatch } from './batching/run-batch.ts';
+import type { CacheStageCounters } from './cache/response-cache.ts';
 import type { Call } from './call.ts';
-import type { BatchingChoices } from './dynamic-batching.ts';
 import { Gate } from './gate.ts';
 import { graphOf } from './graph-of.ts';
-import { OpenSequences } from './open-sequences.ts';
-import { orderBatches, preservesOrdering } from './preserve-ordering.ts';
-import type { RateLimiter, Registration } from './rate-limiter.ts';
-import type { CacheStageCounters } from './response-cache.ts';
-import { noRunCounters, runBatch } from './run-batch.ts';
+import { orderBatches, preservesOrdering } from './layers/preserve-ordering.ts';
+import type { RateLimiter, Registration } from './rate-limiter/rate-limiter.ts';
 import { schedule } from './schedule.ts';
+import { OpenSequences } from './sequences/open-sequences.ts';
 import { noWarmUpCounters, warmUp } from './warm-up.ts';
 
 /** Where an instance runs, and one life of it: `backend.open` with its files and placement. */

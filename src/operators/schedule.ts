@@ -6,11 +6,11 @@ import type { Place } from '../streams/flow/waiting-list.ts';
 import type { Instance } from '../streams/inference/backend.ts';
 import type { Log } from '../streams/inference/log.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
+import type { BatchingChoices } from './batching/dynamic-batching.ts';
+import { type DynamicBatchingConfig, dynamicBatching } from './batching/dynamic-batching.ts';
 import type { Call } from './call.ts';
-import type { BatchingChoices } from './dynamic-batching.ts';
-import { type DynamicBatchingConfig, dynamicBatching } from './dynamic-batching.ts';
-import type { OpenSequences } from './open-sequences.ts';
-import { sequenceBatching } from './sequence-batching.ts';
+import type { OpenSequences } from './sequences/open-sequences.ts';
+import { sequenceBatching } from './sequences/sequence-batching.ts';
 
 export interface ScheduleConfig extends BatchingChoices {
   readonly spec: ModelSpec;

@@ -5,9 +5,9 @@ import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { WarmUpCounters } from '../streams/inference/model-graph.ts';
 import type { ModelSpec, WarmupSample } from '../streams/inference/model-spec.ts';
 import type { Tensors } from '../streams/tensors/tensor.ts';
-import { isBareEnd } from './bare-end.ts';
-import type { BatchedSpec } from './form-batch.ts';
-import { formBatch } from './form-batch.ts';
+import { isBareEnd } from './batching/bare-end.ts';
+import type { BatchedSpec } from './batching/form-batch.ts';
+import { formBatch } from './batching/form-batch.ts';
 
 export const noWarmUpCounters = (): WarmUpCounters => ({ in: 0, out: 0, failed: 0, running: 0 });
 

@@ -1,7 +1,7 @@
 import { type Observable, switchMap } from 'rxjs';
-import type { BatchingChoices } from '../operators/dynamic-batching.ts';
-import type { RateLimiter } from '../operators/rate-limiter.ts';
-import { requestLayers } from '../operators/request-layers.ts';
+import type { BatchingChoices } from '../operators/batching/dynamic-batching.ts';
+import { requestLayers } from '../operators/layers/request-layers.ts';
+import type { RateLimiter } from '../operators/rate-limiter/rate-limiter.ts';
 import type { RunModelConfig, RunningModel } from '../operators/run-model.ts';
 import { runModel } from '../operators/run-model.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { BatchStrategy, StrategyModel } from '../operators/batch-strategy.ts';
+import type { BatchStrategy, StrategyModel } from '../operators/batching/batch-strategy.ts';
 import type { ModelFiles } from '../streams/inference/backend.ts';
 import { InferError } from '../streams/inference/error.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';

@@ -1,5 +1,10 @@
 import { from, map, type Observable, of } from 'rxjs';
-import { type CacheStageCounters, noCacheStageCounters, type ResponseCacheConfig, responseCache } from '../operators/response-cache.ts';
+import {
+  type CacheStageCounters,
+  noCacheStageCounters,
+  type ResponseCacheConfig,
+  responseCache,
+} from '../operators/cache/response-cache.ts';
 import type { Layer } from '../streams/inference/infer.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';
 import type { ResponseCache } from '../streams/inference/response-cache.ts';

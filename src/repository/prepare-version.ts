@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BatchStrategy } from '../operators/batch-strategy.ts';
+import type { BatchStrategy } from '../operators/batching/batch-strategy.ts';
 import type { Backend, ModelFiles, ModelSignature } from '../streams/inference/backend.ts';
 import { InferError, toInferError } from '../streams/inference/error.ts';
 import type { ModelSpec } from '../streams/inference/model-spec.ts';

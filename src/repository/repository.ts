@@ -1,6 +1,6 @@
 import { Subscription } from 'rxjs';
-import { RateLimiter } from '../operators/rate-limiter.ts';
-import type { ResourceLimit } from '../operators/resource-pools.ts';
+import { RateLimiter } from '../operators/rate-limiter/rate-limiter.ts';
+import type { ResourceLimit } from '../operators/rate-limiter/resource-pools.ts';
 import type { Scheduler } from '../streams/flow/clock.ts';
 import type { Backend } from '../streams/inference/backend.ts';
 import type { DataPlane, ModelIndexEntry } from '../streams/inference/data-plane.ts';

@@ -1,9 +1,9 @@
 import { Observable } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { noRunCounters, releasedLimit } from '../../src/operators/batching/run-batch.ts';
 import { Call } from '../../src/operators/call.ts';
 import { type GraphOfConfig, graphOf } from '../../src/operators/graph-of.ts';
-import { heldAnswersLimit } from '../../src/operators/preserve-ordering.ts';
-import { noRunCounters, releasedLimit } from '../../src/operators/run-batch.ts';
+import { heldAnswersLimit } from '../../src/operators/layers/preserve-ordering.ts';
 import { noBufferCounters } from '../../src/streams/flow/buffer-when-free.ts';
 import { noOrderCounters } from '../../src/streams/flow/in-order.ts';
 import { PriorityLane } from '../../src/streams/flow/priority-lane.ts';

@@ -1,7 +1,7 @@
 import type { Observable, Subscriber, Subscription } from 'rxjs';
 import { Observable as Cold } from 'rxjs';
 import { LocalCache } from '../../src/caches/local/local-cache.ts';
-import { noCacheStageCounters, type ResponseCacheConfig, responseCache } from '../../src/operators/response-cache.ts';
+import { noCacheStageCounters, type ResponseCacheConfig, responseCache } from '../../src/operators/cache/response-cache.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
 import type { InferenceEvent } from '../../src/streams/inference/events.ts';
 import type { Infer } from '../../src/streams/inference/infer.ts';

@@ -1,8 +1,8 @@
 import type { Subscription } from 'rxjs';
 import { LocalCache } from '../../src/caches/local/local-cache.ts';
-import { RateLimiter } from '../../src/operators/rate-limiter.ts';
-import { requestLayers } from '../../src/operators/request-layers.ts';
-import { noCacheStageCounters, responseCache } from '../../src/operators/response-cache.ts';
+import { noCacheStageCounters, responseCache } from '../../src/operators/cache/response-cache.ts';
+import { requestLayers } from '../../src/operators/layers/request-layers.ts';
+import { RateLimiter } from '../../src/operators/rate-limiter/rate-limiter.ts';
 import { type RunningModel, runModel } from '../../src/operators/run-model.ts';
 import { noOrderCounters } from '../../src/streams/flow/in-order.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';

@@ -1,7 +1,7 @@
 import { Observable, type Subscriber, type Subscription } from 'rxjs';
 import { onTestFinished } from 'vitest';
-import type { StepModel } from '../../src/operators/ensemble.ts';
-import { runGraph } from '../../src/operators/run-graph.ts';
+import type { StepModel } from '../../src/operators/ensembles/ensemble.ts';
+import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';
 import { findBranches } from '../../src/repository/ensembles/find-branches.ts';

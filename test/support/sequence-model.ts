@@ -1,5 +1,5 @@
 import { type Observable, Subject, type Subscription } from 'rxjs';
-import { RateLimiter } from '../../src/operators/rate-limiter.ts';
+import { RateLimiter } from '../../src/operators/rate-limiter/rate-limiter.ts';
 import { type RunningModel, runModel } from '../../src/operators/run-model.ts';
 import type { Batch, Instance } from '../../src/streams/inference/backend.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';

@@ -1,6 +1,6 @@
 import { EMPTY } from 'rxjs';
-import { applyReshape } from '../../operators/apply-reshape.ts';
-import { validateRequest } from '../../operators/validate-request.ts';
+import { applyReshape } from '../../operators/layers/apply-reshape.ts';
+import { validateRequest } from '../../operators/layers/validate-request.ts';
 import { type InferError, toInferError } from '../../streams/inference/error.ts';
 import { type Layer, layers } from '../../streams/inference/infer.ts';
 import type { InputSpec, ModelSpec, WarmupSample } from '../../streams/inference/model-spec.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Observable, switchMap } from 'rxjs';
-import type { StepModels } from '../../operators/ensemble.ts';
-import { requestLayers } from '../../operators/request-layers.ts';
-import { type RunGraphConfig, runGraph } from '../../operators/run-graph.ts';
+import type { StepModels } from '../../operators/ensembles/ensemble.ts';
+import { type RunGraphConfig, runGraph } from '../../operators/ensembles/run-graph.ts';
+import { requestLayers } from '../../operators/layers/request-layers.ts';
 import type { RunningModel } from '../../operators/run-model.ts';
 import { epochMs, type Scheduler } from '../../streams/flow/clock.ts';
 import type { EventSink } from '../../streams/inference/events.ts';

@@ -1,4 +1,4 @@
-import type { BatchFit, EnsembleGraph, GraphTap, GraphWire } from '../../operators/ensemble-graph.ts';
+import type { BatchFit, EnsembleGraph, GraphTap, GraphWire } from '../../operators/ensembles/ensemble-graph.ts';
 import type { ModelSpec, TensorSpec } from '../../streams/inference/model-spec.ts';
 import type { StepsConfig } from './check-steps.ts';
 import { orderSteps } from './order-steps.ts';

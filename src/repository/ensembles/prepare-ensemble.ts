@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { EnsembleGraph } from '../../operators/ensemble-graph.ts';
+import type { EnsembleGraph } from '../../operators/ensembles/ensemble-graph.ts';
 import type { ModelFiles } from '../../streams/inference/backend.ts';
 import type { EnsembleStep, ModelSpec } from '../../streams/inference/model-spec.ts';
 import { checkEnsembleConfig } from '../config/check.ts';

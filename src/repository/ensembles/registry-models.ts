@@ -1,4 +1,4 @@
-import type { StepModels } from '../../operators/ensemble.ts';
+import type { StepModels } from '../../operators/ensembles/ensemble.ts';
 import { lookupError } from '../lookup-error.ts';
 import type { Registry } from '../registry.ts';
 import { withoutCode } from '../status-text.ts';
