@@ -1,18 +1,35 @@
 import { parseArgs } from 'node:util';
+import { backends } from './backends.ts';
 import type { Bench, BenchOptions } from './bench.ts';
 import { cache } from './cache.ts';
 import { cycles } from './cycles.ts';
+import { ensembles } from './ensembles.ts';
 import { graph } from './graph.ts';
 import { identity } from './identity.ts';
 import { large } from './large.ts';
 import { peers } from './peers.ts';
+import { peersPython } from './peers-python.ts';
 import { record } from './record.ts';
 import { sequences } from './sequences.ts';
 import { soak } from './soak.ts';
 import { vad } from './vad.ts';
 import { waiting } from './waiting.ts';
 
-const benches: Readonly<Record<string, Bench>> = { identity, vad, large, graph, waiting, cache, sequences, peers, soak, cycles };
+const benches: Readonly<Record<string, Bench>> = {
+  identity,
+  vad,
+  large,
+  graph,
+  waiting,
+  cache,
+  sequences,
+  ensembles,
+  backends,
+  peers,
+  'peers-python': peersPython,
+  soak,
+  cycles,
+};
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -29,7 +46,7 @@ const { positionals, values } = parseArgs({
 const usage = [
   'npm run bench -- [NAME...] [--rounds=N] [--seconds=S] [--minutes=M] [--only=A,B] [--print]',
   '',
-  ...Object.entries(benches).map(([name, { about, isDefault }]) => `  ${name.padEnd(10)}${about}${isDefault ? '' : ' (only when named)'}`),
+  ...Object.entries(benches).map(([name, { about, isDefault }]) => `  ${name.padEnd(13)}${about}${isDefault ? '' : ' (only when named)'}`),
   '',
   '--print leaves RESULTS.md as it is.',
 ].join('\n');

@@ -1,5 +1,6 @@
 import { identityBackend } from '../../src/backends/identity/identity-backend.ts';
 import { useEngineFlags } from '../../src/cli/engine-flags.ts';
+import { inTurn } from '../measure/in-turn.ts';
 import { echoSpec } from './echo-spec.ts';
 import type { Engine } from './engine.ts';
 import { PlainQueue } from './plain-queue.ts';
@@ -49,15 +50,10 @@ const { questions, ...engines } = await contests[model]();
 const run = (name: 'graph' | 'plain', forMs = measureMs): Promise<Block> =>
   runBlock({ engine: engines[name], questions, inFlight, measureMs: forMs });
 for (const name of ['graph', 'plain', 'plain', 'graph'] as const) await run(name, 500);
-const pairs: GraphPair[] = [];
-for (let round = 0; round < rounds; round++) {
-  if (round % 2 === 0) {
-    const graph = await run('graph');
-    pairs.push({ graph, plain: await run('plain') });
-  } else {
-    const plain = await run('plain');
-    pairs.push({ graph: await run('graph'), plain });
-  }
-}
+const pairs = await inTurn(
+  rounds,
+  () => run('graph'),
+  () => run('plain'),
+);
 for (const engine of Object.values(engines)) engine.stop();
-console.log(JSON.stringify(pairs));
+console.log(JSON.stringify(pairs.map(([graph, plain]): GraphPair => ({ graph, plain }))));

@@ -1,5 +1,6 @@
 import { useEngineFlags } from '../../src/cli/engine-flags.ts';
 import type { Block } from '../graph/run-block.ts';
+import { inTurn } from '../measure/in-turn.ts';
 import { queues } from './queues.ts';
 import { WaitingRun } from './waiting-run.ts';
 
@@ -24,15 +25,6 @@ const runFew = (): Promise<Block> => run.block(few, many / few);
 const runMany = (): Promise<Block> => run.block(many, 1);
 await runFew();
 await runMany();
-const pairs: WaitingPair[] = [];
-for (let round = 0; round < rounds; round++) {
-  if (round % 2 === 0) {
-    const block = await runFew();
-    pairs.push({ few: block, many: await runMany() });
-  } else {
-    const block = await runMany();
-    pairs.push({ few: await runFew(), many: block });
-  }
-}
+const pairs = await inTurn(rounds, runFew, runMany);
 run.stop();
-console.log(JSON.stringify(pairs));
+console.log(JSON.stringify(pairs.map(([few, many]): WaitingPair => ({ few, many }))));
