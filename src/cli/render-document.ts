@@ -22,8 +22,8 @@ const introduction = `# Command line
 - "Not built yet": Triton has the flag and Weir does not do it yet. It is refused, except for a value that asks for what Weir does anyway.
 - "No effect": the flag is checked and accepted, and a value other than the default is answered with a warning that says why it changes nothing.
 - An unknown flag, a bad value or a stray word ends the command with status 1 and one message on stderr.
-- A server starts with the flags of V8 that serve it best (\`src/cli/engine-flags.ts\`). \`NODE_OPTIONS=--max-semi-space-size=16 weir …\`, and the same before
-  \`npm start\`, sets the size of the young generation by hand and leaves those flags out.
+- A server starts with the flags of V8 and the settings of glibc's allocator that serve it best (\`src/cli/engine-flags.ts\`). \`NODE_OPTIONS=--max-semi-space-size=16 weir …\`, and the same
+  before \`npm start\`, sets the size of the young generation by hand and leaves all of them out; \`MALLOC_TRIM_THRESHOLD_\` and \`MALLOC_MMAP_THRESHOLD_\` of the environment go before its own.
 - Two variables of the environment, Triton's, hold schedulers back for tests: \`TRITONSERVER_DELAY_SCHEDULER=N\` until N requests of a model wait,
   \`TRITONSERVER_BACKLOG_DELAY_SCHEDULER=K\` until K requests wait in its backlog besides. Once a model has begun neither holds it again.
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../gates/support/source-file.ts';
 
 const url = new URL('../../src/cli/engine-flags.ts', import.meta.url).href;
-const script = `const { useEngineFlags } = await import(${JSON.stringify(url)}); useEngineFlags(); console.log(JSON.stringify([process.pid, process.execArgv, process.argv.slice(1)]));`;
+const script = `import { readFileSync } from 'node:fs'; const { useEngineFlags } = await import(${JSON.stringify(url)}); useEngineFlags(); console.log(JSON.stringify([process.pid, process.execArgv, process.argv.slice(1), process.env.MALLOC_TRIM_THRESHOLD_, readFileSync('/proc/self/environ', 'utf8')]));`;
 
 /** What the program sees of itself after the call. */
 const run = (flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
@@ -12,8 +12,8 @@ const run = (flags: readonly string[], env: Readonly<Record<string, string>> = {
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '', ...env },
   });
-  const [pid, execArgv, args]: [number, string[], string[]] = JSON.parse(output);
-  return { pid, execArgv, args };
+  const [pid, execArgv, args, trim, environment]: [number, string[], string[], string | null, string] = JSON.parse(output);
+  return { pid, execArgv, args, trim, environment };
 };
 
 describe('useEngineFlags', () => {
@@ -22,6 +22,16 @@ describe('useEngineFlags', () => {
     expect(execArgv.filter((flag) => flag.includes('semi-space-size'))).toHaveLength(1);
     expect(execArgv).toContain('--no-warnings');
     expect(args).toEqual(['one', '--two=3']);
+  });
+
+  it('has freed memory kept, and does not pass that on', () => {
+    const { trim, environment } = run([]);
+    expect([trim, environment]).toEqual([null, expect.stringContaining('MALLOC_TRIM_THRESHOLD_=134217728')]);
+  });
+
+  it('leaves the allocator as it was told to be', () => {
+    const { trim, environment } = run([], { MALLOC_TRIM_THRESHOLD_: '65536' });
+    expect([trim, environment]).toEqual(['65536', expect.stringContaining('MALLOC_TRIM_THRESHOLD_=65536')]);
   });
 
   it.each<[string, readonly string[], Record<string, string>]>([
