@@ -27,6 +27,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LikelyKillersFirst },
     testTimeout: 30_000,
+    hookTimeout: 60_000,
     env: { WEIR_PROPERTY_RUNS: '30', WEIR_PROPERTY_SEED: '20240520' },
   },
 });

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packagesAreCurrent } from './installed-packages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
@@ -19,21 +20,6 @@ const run = (title, command, args) => {
   console.log(`set-up: ${title}`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (status !== 0) fail(`${title}: ${error === undefined ? `ended with status ${status}` : error.message}`);
-};
-
-const lockedPackages = (path) => {
-  if (!existsSync(path)) return undefined;
-  const { '': _root, ...packages } = JSON.parse(readFileSync(path, 'utf8')).packages;
-  return packages;
-};
-
-/** npm keeps a lock file of what it has installed. That lacks what this platform does not need, and has nothing that the project's lacks. */
-const packagesAreCurrent = () => {
-  const wanted = lockedPackages(join(root, 'package-lock.json'));
-  const installed = lockedPackages(join(root, 'node_modules', '.package-lock.json'));
-  if (wanted === undefined || installed === undefined || !existsSync(pinnedNode)) return false;
-  const isInstalled = ([path, { version, optional }]) => installed[path]?.version === version || optional === true;
-  return Object.entries(wanted).every(isInstalled) && Object.keys(installed).every((path) => path in wanted);
 };
 
 const sources = join(root, 'scripts', 'examples');
@@ -61,7 +47,7 @@ if (Number(process.versions.node.split('.')[0]) < oldestNode) fail(`needs Node $
 if (usesMusl())
   fail('onnxruntime-node needs glibc, and this system has another C library (Alpine?): take a Debian, Ubuntu or Fedora image');
 
-if (!packagesAreCurrent()) run('installing packages (npm ci)', 'npm', ['ci', '--no-fund', '--no-audit']);
+if (!packagesAreCurrent(root) || !existsSync(pinnedNode)) run('installing packages (npm ci)', 'npm', ['ci', '--no-fund', '--no-audit']);
 const wanted = sourcesHash();
 if (!examplesExist() || !existsSync(builtFrom) || readFileSync(builtFrom, 'utf8') !== wanted) {
   run('building the example models', pinnedNode, [join(sources, 'build-models.ts')]);

@@ -1,5 +1,5 @@
 import { instances, inTurn, int32, pythonModel, type Scenario, type ScenarioModel, signature } from '../scenario.ts';
-import { tensor } from './ensembles.ts';
+import { tensor } from './ensemble-models.ts';
 
 const asked = (plan: object): string => `parameters { key: "complete" value { string_value: ${JSON.stringify(JSON.stringify(plan))} } }`;
 

@@ -1,8 +1,10 @@
 import type { ScenarioGroup } from '../scenario.ts';
 import { completion } from './completion.ts';
 import { decoupled } from './decoupled.ts';
+import { decoupledEnsembles } from './decoupled-ensembles.ts';
 import { directSequences } from './direct-sequences.ts';
 import { dynamicBatching } from './dynamic-batching.ts';
+import { ensembleFailures } from './ensemble-failures.ts';
 import { ensembles } from './ensembles.ts';
 import { backlogHolds, heldRequests, heldSequences, holds } from './holds.ts';
 import { iterative } from './iterative.ts';
@@ -22,6 +24,8 @@ export const scenarioGroups: readonly ScenarioGroup[] = [
   { name: 'batching', lanes, scenarios: [...dynamicBatching, ...queuePolicies] },
   { name: 'sequences', lanes, scenarios: [...directSequences, ...oldestSequences, ...iterative] },
   { name: 'ensembles', lanes, scenarios: ensembles },
+  { name: 'ensembles that fail', lanes, scenarios: ensembleFailures },
+  { name: 'ensembles that answer many times', lanes, scenarios: decoupledEnsembles },
   { name: 'answers and calls', lanes, scenarios: [...decoupled, ...modelCalls] },
   {
     name: 'cache and warm-up',

@@ -1,5 +1,5 @@
-import { pythonModel, reporter, type Scenario, type ScenarioModel, signature } from '../scenario.ts';
-import { ensemble, step, tensor } from './ensembles.ts';
+import { pythonModel, repeater, reporter, type Scenario, type ScenarioModel, signature } from '../scenario.ts';
+import { countedSignature, ensemble, repeats, step, tensor } from './ensemble-models.ts';
 
 /** Models that are not asked: where each stands in the index, and why, is what is compared. */
 const loads = (name: string, models: readonly ScenarioModel[]): Scenario => ({ name: `load: ${name}`, models, asks: [] });
@@ -193,9 +193,38 @@ const ensembles: readonly ScenarioModel[] = [
     `platform: "ensemble"\n${inOut()}\nensemble_scheduling { step [ { model_name: "part" model_version: 7 input_map { key: "X" value: "IN" } output_map { key: "Y" value: "OUT" } } ] }`,
   ),
   raw(
+    'version_below',
+    `platform: "ensemble"\n${inOut()}\nensemble_scheduling { step [ { model_name: "part" model_version: -2 input_map { key: "X" value: "IN" } output_map { key: "Y" value: "OUT" } } ] }`,
+  ),
+  one('same_output', good.inputs, { Y: 'OUT', Z: 'OUT' }, 'part_two'),
+  raw(
+    'key_twice',
+    `platform: "ensemble"\n${inOut()}\nensemble_scheduling { step [ { model_name: "part" model_version: -1 input_map { key: "X" value: "other" } input_map { key: "X" value: "IN" } output_map { key: "Y" value: "OUT" } } ] }`,
+  ),
+  one('input_dims', good.inputs, good.outputs, 'part', `max_batch_size: 4\n${signature([tensor('IN', '3')], [tensor('OUT')])}`),
+  one('output_dims', good.inputs, good.outputs, 'part', `max_batch_size: 4\n${signature([tensor('IN')], [tensor('OUT', '3')])}`),
+  one('no_rows', good.inputs, good.outputs, 'part', `max_batch_size: 0\n${signature([tensor('IN')], [tensor('OUT')])}`),
+  raw(
     'version_unset',
     `platform: "ensemble"\n${inOut()}\nensemble_scheduling { step [ { model_name: "part" input_map { key: "X" value: "IN" } output_map { key: "Y" value: "OUT" } } ] }`,
   ),
+];
+
+/** Their tensors are of different rows where they meet. */
+const mixed: readonly ScenarioModel[] = [
+  repeater('part_many'),
+  step('part_flat', {}, { rows: 0, inputs: [tensor('A'), tensor('B')] }),
+  ensemble('bad_ensemble_row_and_input', countedSignature(tensor('OUT')), [
+    repeats('part_many', 'row'),
+    { model: 'part_flat', inputs: { A: 'row', B: 'WAIT' }, outputs: { Y: 'OUT' } },
+  ]),
+  ensemble('bad_ensemble_two_rows', countedSignature(tensor('OUT')), [
+    repeats('part_many', 'left'),
+    repeats('part_many', 'right'),
+    { model: 'part_flat', inputs: { A: 'left', B: 'right' }, outputs: { Y: 'OUT' } },
+  ]),
+  ensemble('bad_ensemble_outputs_of_rows', countedSignature(tensor('OUT'), tensor('WAIT')), [repeats('part_many', 'OUT')]),
+  ensemble('bad_ensemble_says_decoupled', `${inOut()}\nmodel_transaction_policy { decoupled: true }`, [{ model: 'part', ...good }]),
 ];
 
 const notAnEnsemble = named('bad_kind', {
@@ -239,6 +268,6 @@ export const loadErrors: readonly Scenario[] = [
   loads('tensors', tensors),
   loads('sequences', sequences),
   loads('states', states),
-  loads('ensembles', [...composing, ...ensembles, ...notAnEnsemble]),
+  loads('ensembles', [...composing, ...ensembles, ...mixed, ...notAnEnsemble]),
   loads('Python models', python),
 ];

@@ -1,4 +1,5 @@
 import { type Ask, pythonModel, repeater, reporter, type Scenario, type ScenarioModel, signature, text } from '../scenario.ts';
+import { ensemble, repeatedRows, reportTensor, told } from './ensemble-models.ts';
 
 interface Call {
   readonly model: string;
@@ -15,12 +16,9 @@ interface Call {
   readonly model_version?: number;
 }
 
-const caller = (name: string): ScenarioModel =>
-  pythonModel(
-    name,
-    'caller',
-    signature(['name: "PLAN" data_type: TYPE_STRING dims: [ 1 ]'], ['name: "REPORT" data_type: TYPE_STRING dims: [ 1 ]']),
-  );
+const plan = 'name: "PLAN" data_type: TYPE_STRING dims: [ 1 ]';
+
+const caller = (name: string): ScenarioModel => pythonModel(name, 'caller', signature([plan], [reportTensor]));
 
 const ask = (model: string, id: string, atMs: number, calls: readonly Call[], how: 'sync' | 'together' = 'sync'): Ask => ({
   atMs,
@@ -139,5 +137,36 @@ export const modelCalls: readonly Scenario[] = [
     name: 'calls: many answers, async',
     models: [caller('many_async'), repeater('many_async_target')],
     asks: [ask('many_async', 'a', 0, [toRepeater('many_async_target', 2)], 'together')],
+  },
+  {
+    name: 'calls: an ensemble',
+    models: [caller('to_whole'), reporter('to_whole_target_1', 'max_batch_size: 1'), told('to_whole_target')],
+    asks: [
+      ask('to_whole', 'a', 0, [
+        { ...toReporter('to_whole_target', 0), inputs: { IN: one(0) } },
+        {
+          ...toReporter('to_whole_target', 0, { request_id: 'mine', correlation_id: 3, parameters: { text: 'x' } }),
+          inputs: { IN: one(0) },
+        },
+        { ...toReporter('to_whole_target', 0, { parameters: { fail: 'raise' } }), inputs: { IN: one(0) } },
+      ]),
+    ],
+  },
+  {
+    name: 'calls: a decoupled ensemble',
+    models: [caller('to_rows'), ...repeatedRows('to_rows_target', { add: '100' })],
+    asks: [ask('to_rows', 'a', 0, [toRepeater('to_rows_target', 3), toRepeater('to_rows_target', 0)])],
+  },
+  {
+    name: 'calls: by a step of an ensemble',
+    models: [
+      caller('by_step_1'),
+      reporter('by_step_target', 'max_batch_size: 4'),
+      repeater('by_step_many'),
+      ensemble('by_step', signature([plan], [reportTensor]), [
+        { model: 'by_step_1', inputs: { PLAN: 'PLAN' }, outputs: { REPORT: 'REPORT' } },
+      ]),
+    ],
+    asks: [ask('by_step', 'a', 0, [toReporter('by_step_target', 0), toRepeater('by_step_many', 2)])],
   },
 ];

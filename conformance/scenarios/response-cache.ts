@@ -1,5 +1,5 @@
-import { type Ask, askReporter, inTurn, int32, reporter, type Scenario, signature } from '../scenario.ts';
-import { ensemble, step, tensor } from './ensembles.ts';
+import { type Ask, askReporter, inTurn, int32, repeater, reporter, type Scenario, signature } from '../scenario.ts';
+import { askEnsemble, countedSignature, ensemble, repeats, step, tensor } from './ensemble-models.ts';
 
 const cached = 'response_cache { enable: true }';
 const value = 'name: "VALUE" data_type: TYPE_INT32 dims: [ -1 ]';
@@ -85,6 +85,47 @@ export const responseCache: readonly Scenario[] = [
         id: `r${index}`,
         model: 'kept_whole',
         inputs: { IN: int32([1, 1], number) },
+      })),
+    ),
+  },
+  {
+    name: 'cache: of an ensemble, some of its outputs',
+    models: [
+      step('kept_sides', { add: '1' }, { outputs: [tensor('Y'), tensor('Z')] }),
+      ensemble('kept_pair', `max_batch_size: 4\n${cached}\n${signature([tensor('IN')], [tensor('OUT'), tensor('SIDE')])}`, [
+        { model: 'kept_sides', inputs: { X: 'IN' }, outputs: { Y: 'OUT', Z: 'SIDE' } },
+      ]),
+    ],
+    asks: inTurn([[], ['OUT'], ['OUT']].map((outputs, index) => askEnsemble('kept_pair', `r${index}`, 150 * index, 1, { outputs }))),
+  },
+  {
+    name: 'cache: of an ensemble that fails',
+    models: [
+      step('kept_broken', {}),
+      ensemble('kept_failing', `max_batch_size: 4\n${cached}\n${signature([tensor('IN')], [tensor('OUT')])}`, [
+        { model: 'kept_broken', inputs: { X: 'IN' }, outputs: { Y: 'OUT' } },
+      ]),
+    ],
+    asks: inTurn(['a', 'b'].map((id, index) => askEnsemble('kept_failing', id, 150 * index, 1, { values: { fail: 'kept_broken' } }))),
+  },
+  {
+    name: 'cache: of a step that a decoupled ensemble asks for each row',
+    models: [
+      repeater('kept_rows_1'),
+      step('kept_rows_2', { add: '100' }, { rows: 0, more: cached }),
+      ensemble('kept_rows', countedSignature(tensor('OUT')), [
+        repeats('kept_rows_1', 'middle'),
+        { model: 'kept_rows_2', inputs: { X: 'middle' }, outputs: { Y: 'OUT' } },
+      ]),
+    ],
+    asks: inTurn(
+      ['a', 'b'].map((id, index) => ({
+        atMs: 150 * index,
+        id,
+        model: 'kept_rows',
+        inputs: { COUNT: int32([1], 2), WAIT: int32([1], 100) },
+        parameters: { triton_enable_empty_final_response: { bool_param: true } },
+        stream: 's',
       })),
     ),
   },

@@ -17,7 +17,7 @@ export interface EnsembleInstanceConfig {
 export const rowBytes = 4;
 
 export const toTensor = (value: NonNullable<Value>, batches: boolean): Tensor => {
-  const bytes = Uint8Array.from(value.flat());
+  const bytes = Buffer.from(value.flat());
   return new Tensor('UINT8', batches ? [value.length, rowBytes] : [rowBytes], bytes);
 };
 
@@ -36,7 +36,7 @@ const valuesOf = ({ step }: EnsembleInstanceConfig, { inputs }: InferRequest): r
   return step.inputs.map((_, input) => toValue(inputs.get(`I${input}`)));
 };
 
-/** Memory that holds something else as soon as an answer has been given. */
+/** Memory that holds something else as soon as an answer has been given, and a `Buffer`, as that of a worker is: its `slice` copies nothing. */
 const emit = ({ step }: EnsembleInstanceConfig, parts: Subscriber<Part>, of: number, answer: Answer, isLast: boolean): void => {
   const tensors = answer.outputs.flatMap((value, output) =>
     value === undefined ? [] : [[`O${output}`, toTensor(value, step.batches)] as const],

@@ -3,6 +3,7 @@ import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';
+import { decoupledWithin } from '../../src/repository/ensembles/decoupled-within.ts';
 import { findBranches } from '../../src/repository/ensembles/find-branches.ts';
 import { InferError } from '../../src/streams/inference/error.ts';
 import type { EnsembleStep, ModelSpec } from '../../src/streams/inference/model-spec.ts';
@@ -159,7 +160,13 @@ export class EnsembleWorld {
       isDecoupled: models.map(({ decoupled }) => decoupled),
     });
     if (branches.mixedSteps.length > 0 || branches.hasMixedOutputs) this.faults.push('the setting mixes branches');
-    const graph = compileGraph({ ensemble, steps: ensembleSteps, models, branches });
+    const graph = compileGraph({
+      ensemble,
+      steps: ensembleSteps,
+      models,
+      branches,
+      decoupledWithin: models.map((each) => decoupledWithin(each, () => undefined)),
+    });
     const life = runGraph({
       graph,
       models: { find: (name) => this.#models.get(name) ?? missing(name) },
@@ -209,10 +216,16 @@ export class EnsembleWorld {
     }, cancelAfterMs);
   }
 
+  /** Requests of a step that run, of all together; and rows that a step which heeds demand is ahead, of each request, whatever stands before it. */
   #checkLimits(): void {
-    const limit = this.#setting.maxInflightRequests;
-    for (const { name, running } of this.#ensemble?.graph().stages ?? []) {
-      if (limit > 0 && running > limit) this.faults.push(`${running} of step ${name} run`);
+    const { maxInflightRequests: limit, steps } = this.#setting;
+    if (limit === 0) return;
+    const allHeed = steps.every(({ mostAnswers, heedsDemand }) => mostAnswers === undefined || heedsDemand);
+    const most = 2 * limit * this.#asked.length;
+    for (const [index, { name, queued, running }] of (this.#ensemble?.graph().stages ?? []).entries()) {
+      if (running > limit) this.faults.push(`${running} of step ${name} run`);
+      const isBehind = branchOf(this.#setting, steps[index]?.inputs[0] ?? 0) !== undefined;
+      if (allHeed && isBehind && queued + running > most) this.faults.push(`${queued + running} rows are in step ${name}`);
     }
   }
 

@@ -168,6 +168,7 @@ export const prepareVersion = async (model: ReadModel, version: string, options:
       gpus,
       backends: [...backends.keys()],
       gathers: backend?.gathers,
+      ignoresWholeInputs: backend?.ignoresWholeInputs,
       answersMany: backend?.answersMany,
       rateLimit,
     }),

@@ -44,6 +44,8 @@ export const gauge = (name: string, help: string, value: number): Family => ({
   samples: [{ labels: {}, value }],
 });
 
+type CounterDocument = Awaited<ReturnType<Counter['get']>>;
+type GaugeDocument = Awaited<ReturnType<Gauge['get']>>;
 type HistogramDocument = Awaited<ReturnType<Histogram['get']>>;
 
 /** A histogram over counts that are kept elsewhere; prom-client's own can only be told one observation after the other. */
@@ -90,20 +92,39 @@ class CountedHistogram extends Histogram {
   }
 }
 
-const register = (registry: Registry, family: Family): void => {
-  if (family.kind === 'histogram') {
-    registry.registerMetric(new CountedHistogram(family));
-    return;
+// prom-client's own counters and gauges are told each value in turn, take two series for one whose labels look alike when they stand side by side, and
+// refuse infinity.
+class KnownCounter extends Counter {
+  readonly #samples: readonly Sample[];
+
+  constructor({ name, help, samples }: SampleFamily) {
+    super({ name, help, registers: [] });
+    this.#samples = samples;
   }
-  const { name, help, samples } = family;
-  const labelNames = [...new Set(samples.flatMap(({ labels }) => Object.keys(labels)))];
-  if (family.kind === 'counter') {
-    const counter = new Counter({ name, help, labelNames, registers: [registry] });
-    for (const { labels, value } of samples) counter.inc(labels, value);
-    return;
+
+  override async get(): Promise<CounterDocument> {
+    return { ...(await super.get()), values: [...this.#samples] };
   }
-  const gauge = new Gauge({ name, help, labelNames, registers: [registry] });
-  for (const { labels, value } of samples) gauge.set(labels, value);
+}
+
+class KnownGauge extends Gauge {
+  readonly #samples: readonly Sample[];
+
+  constructor({ name, help, samples }: SampleFamily) {
+    super({ name, help, registers: [] });
+    this.#samples = samples;
+  }
+
+  override async get(): Promise<GaugeDocument> {
+    return { ...(await super.get()), values: [...this.#samples] };
+  }
+}
+
+const metricOf = (family: Family): Counter | Gauge | Histogram => {
+  // The library wants some text; a model need not have any.
+  const described = family.help === '' ? { ...family, help: ' ' } : family;
+  if (described.kind === 'histogram') return new CountedHistogram(described);
+  return described.kind === 'counter' ? new KnownCounter(described) : new KnownGauge(described);
 };
 
 /**
@@ -112,6 +133,6 @@ const register = (registry: Registry, family: Family): void => {
  */
 export const renderFamilies = (families: readonly Family[]): Promise<string> => {
   const registry = new Registry();
-  for (const family of families) if (family.samples.length > 0) register(registry, family);
+  for (const family of families) if (family.samples.length > 0) registry.registerMetric(metricOf(family));
   return registry.metrics();
 };

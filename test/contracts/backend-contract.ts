@@ -1,27 +1,43 @@
 import type { Subscription } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Backend, Batch, Instance, ModelFiles, Part } from '../../src/streams/inference/backend.ts';
+import type { Backend, Batch, Instance, ModelFiles, ModelSignature, Part } from '../../src/streams/inference/backend.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
 import { tensorFrom } from '../../src/streams/tensors/tensor-from-values.ts';
 import { tensorValues } from '../../src/streams/tensors/tensor-values.ts';
 import { makePlacement, makeRequest } from '../support/model.ts';
 
-/**
- * A backend with a model that copies INPUT0 to OUTPUT0: FP32 [-1] under a batch dimension, `spec.maxBatchSize` at least 16.
- */
+/** A tensor, or an answer without any. */
+export interface Said {
+  readonly shape: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** How a model is asked, and what it answers. */
+export interface Dialogue {
+  /** Rows that a request may have, and requests that may share a batch. */
+  readonly mostRows: number;
+  readonly mostRequests: number;
+  /** Another one for each `first`. */
+  request(rows: number, first: number): InferRequest;
+  /** Of the output `output`, in order. */
+  answers(rows: number, first: number): readonly Said[];
+  readonly output: string;
+  /** Where the model's own file says it. */
+  readonly signature?: ModelSignature;
+}
+
 export interface BackendUnderContract {
   readonly backend: Backend;
   readonly files: ModelFiles;
   readonly spec: ModelSpec;
+  readonly dialogue: Dialogue;
   /** Frees what lies outside the process, and resolves when nothing of the backend runs any more. */
   close(): Promise<void>;
 }
 
-interface Answer {
+interface Answer extends Said {
   readonly of: number;
-  readonly shape: readonly number[];
-  readonly values: readonly number[];
   readonly isLast: boolean;
 }
 
@@ -31,43 +47,42 @@ interface Outcome {
   readonly end: 'complete' | 'error';
 }
 
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+export const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** Rows of two values each; row r of a request holds `first` + r and its negative. */
 const valuesOf = (rows: number, first: number): number[] => upTo(rows).flatMap((row) => [first + row, -first - row]);
 
-const requestOf = (rows: number, first: number): InferRequest =>
-  makeRequest({ inputs: new Map([['INPUT0', tensorFrom('FP32', [rows, 2], valuesOf(rows, first))]]) });
-
-const batchOf = (rows: readonly number[], first = 1): Batch => ({
-  requests: rows.map((count, index) => requestOf(count, first + 100 * index)),
-  rows,
-  totalRows: rows.reduce((sum, count) => sum + count, 0),
-  wholeInputs: new Map(),
-  times: { inputEndMs: 0, outputStartMs: 0 },
-});
-
-const answersTo = (rows: readonly number[], first = 1): readonly Answer[] =>
-  rows.map((count, of) => ({ of, shape: [count, 2], values: valuesOf(count, first + 100 * of), isLast: true }));
-
-const answerOf = ({ of, outputs, isLast }: Part): Answer => {
-  const tensor = outputs.get('OUTPUT0');
-  if (tensor === undefined) return { of, shape: [], values: [], isLast };
-  return { of, shape: tensor.shape, values: Array.from(tensorValues(tensor), Number), isLast };
+/** A model that copies INPUT0 to OUTPUT0: FP32 [-1] under a batch dimension, `max_batch_size` at least 16. */
+export const copying: Dialogue = {
+  mostRows: 16,
+  mostRequests: 16,
+  output: 'OUTPUT0',
+  request: (rows, first) => makeRequest({ inputs: new Map([['INPUT0', tensorFrom('FP32', [rows, 2], valuesOf(rows, first))]]) }),
+  answers: (rows, first) => [{ shape: [rows, 2], values: valuesOf(rows, first) }],
+  signature: {
+    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
+    outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
+  },
 };
 
-const outcomeOf = (instance: Instance, batch: Batch): Promise<Outcome> =>
+const outcomeOf = (instance: Instance, batch: Batch, output: string): Promise<Outcome> =>
   new Promise((resolve) => {
     const answers: Answer[] = [];
     instance.run(batch).subscribe({
-      next: (part) => answers.push(answerOf(part)),
+      next: ({ of, outputs, isLast }: Part) => {
+        const tensor = outputs.get(output);
+        const said =
+          tensor === undefined ? { shape: [], values: [] } : { shape: tensor.shape, values: Array.from(tensorValues(tensor), Number) };
+        answers.push({ of, ...said, isLast });
+      },
       error: () => resolve({ answers, end: 'error' }),
-      complete: () => resolve({ answers, end: 'complete' }),
+      // Those of one request stand in order, and come in between those of others.
+      complete: () => resolve({ answers: answers.toSorted((a, b) => a.of - b.of), end: 'complete' }),
     });
   });
 
-/** What every backend keeps, whatever it runs. */
-export const backendContract = (name: string, create: () => Promise<BackendUnderContract>): void => {
+/** What every backend keeps, whatever it runs. `isDecoupled`: the model answers a request any number of times, and can wait between its answers. */
+export const backendContract = (name: string, create: () => Promise<BackendUnderContract>, { isDecoupled = false } = {}): void => {
   describe(`the contract of backends: ${name}`, () => {
     let subject: BackendUnderContract;
     let instance: Instance;
@@ -98,53 +113,76 @@ export const backendContract = (name: string, create: () => Promise<BackendUnder
       await subject.close();
     });
 
+    /** As much of it as the model takes. */
+    const fitting = (rows: readonly number[]): readonly number[] => {
+      const { mostRows, mostRequests } = subject.dialogue;
+      return rows.slice(0, mostRequests).map((count) => Math.min(count, mostRows));
+    };
+
+    const batchOf = (wanted: readonly number[], first = 1, fields: Partial<InferRequest> = {}): Batch => {
+      const rows = fitting(wanted);
+      return {
+        requests: rows.map((count, index) => ({ ...subject.dialogue.request(count, first + 100 * index), ...fields })),
+        rows,
+        totalRows: rows.reduce((sum, count) => sum + count, 0),
+        wholeInputs: new Map(),
+        times: { inputEndMs: 0, outputStartMs: 0 },
+      };
+    };
+
+    const whole = (wanted: readonly number[], first = 1): Outcome => ({
+      answers: fitting(wanted).flatMap((rows, of): readonly Answer[] => {
+        const said = subject.dialogue.answers(rows, first + 100 * of);
+        if (isDecoupled) return [...said.map((each) => ({ of, ...each, isLast: false })), { of, shape: [], values: [], isLast: true }];
+        return said.map((each) => ({ of, ...each, isLast: true }));
+      }),
+      end: 'complete',
+    });
+
+    const ask = (wanted: readonly number[], first = 1, of = instance): Promise<Outcome> =>
+      outcomeOf(of, batchOf(wanted, first), subject.dialogue.output);
+
     it('describes the model as its config does, or leaves it to the config', async () => {
       const signature = await subject.backend.describe(subject.files);
-      if (signature === undefined) return;
-      expect(signature).toEqual({
-        inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
-        outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
-      });
+      if (signature !== undefined) expect(signature).toEqual(subject.dialogue.signature);
+      expect(subject.backend.answersMany || !isDecoupled).toBe(true);
     });
 
     it('has room for at least one batch', () => {
       expect(instance.capacity).toBeGreaterThanOrEqual(1);
     });
 
-    it('answers each request once, with its own rows and the last part marked, and completes', async () => {
-      const rows = [1, 3, 2];
-      expect(await outcomeOf(instance, batchOf(rows))).toEqual({ answers: answersTo(rows), end: 'complete' });
+    it('answers each request with its own rows and the last part marked, and completes', async () => {
+      expect(await ask([1, 3, 2])).toEqual(whole([1, 3, 2]));
     });
 
     it('answers batches of any size in turn', async () => {
-      for (const rows of [[10], [2], [10], [1, 1], [5, 1, 4]]) {
-        expect(await outcomeOf(instance, batchOf(rows, rows.length))).toEqual({ answers: answersTo(rows, rows.length), end: 'complete' });
-      }
+      for (const rows of [[10], [2], [10], [1, 1], [5, 1, 4]]) expect(await ask(rows, rows.length)).toEqual(whole(rows, rows.length));
     });
 
     it('takes as many batches at once as it says', async () => {
       const batches = upTo(instance.capacity);
-      const outcomes = await Promise.all(batches.map((n) => outcomeOf(instance, batchOf([1, 2], 1000 * n))));
-      expect(outcomes).toEqual(batches.map((n) => ({ answers: answersTo([1, 2], 1000 * n), end: 'complete' })));
+      const outcomes = await Promise.all(batches.map((n) => ask([1, 2], 1000 * n)));
+      expect(outcomes).toEqual(batches.map((n) => whole([1, 2], 1000 * n)));
     });
 
     it('does nothing before somebody subscribes, and runs again for each who does', async () => {
       const batch = batchOf([2]);
       const run = instance.run(batch);
-      expect(await outcomeOf(instance, batchOf([1], 7))).toEqual({ answers: answersTo([1], 7), end: 'complete' });
+      expect(await ask([1], 7)).toEqual(whole([1], 7));
       expect(batch.times).toEqual({ inputEndMs: 0, outputStartMs: 0 });
       const again = { ...instance, capacity: instance.capacity, run: () => run };
-      expect(await outcomeOf(again, batch)).toEqual({ answers: answersTo([2]), end: 'complete' });
-      expect(await outcomeOf(again, batch)).toEqual({ answers: answersTo([2]), end: 'complete' });
+      for (const _ of upTo(2)) expect(await outcomeOf(again, batch, subject.dialogue.output)).toEqual(whole([2]));
     });
 
-    it('says when the model began and when it had run', async () => {
+    it('says when the model began, and when it had run where it answers once', async () => {
       const beganMs = performance.now();
       const batch = batchOf([1]);
-      await outcomeOf(instance, batch);
-      expect(batch.times.inputEndMs).toBeGreaterThanOrEqual(beganMs);
-      expect(batch.times.outputStartMs).toBeGreaterThanOrEqual(batch.times.inputEndMs);
-      expect(batch.times.outputStartMs).toBeLessThanOrEqual(performance.now());
+      await outcomeOf(instance, batch, subject.dialogue.output);
+      const { inputEndMs, outputStartMs } = batch.times;
+      expect(inputEndMs).toBeGreaterThanOrEqual(beganMs);
+      if (!isDecoupled) expect(outputStartMs).toBeGreaterThanOrEqual(inputEndMs);
+      expect(Math.max(inputEndMs, outputStartMs)).toBeLessThanOrEqual(performance.now());
     });
 
     it('is silent for those who have unsubscribed, and serves the next', async () => {
@@ -153,18 +191,45 @@ export const backendContract = (name: string, create: () => Promise<BackendUnder
         const run = instance.run(batchOf([2], n)).subscribe((part) => late.push(part));
         const before = late.length;
         run.unsubscribe();
-        expect(await outcomeOf(instance, batchOf([1], n))).toEqual({ answers: answersTo([1], n), end: 'complete' });
+        expect(await ask([1], n)).toEqual(whole([1], n));
         expect(late.length).toBe(before);
       }
     });
 
     it('leaves the inputs as they were', async () => {
       const batch = batchOf([2, 1]);
-      await outcomeOf(instance, batch);
-      expect(batch.requests.map(({ inputs }) => inputs.get('INPUT0')?.bytes)).toEqual(
-        batchOf([2, 1]).requests.map(({ inputs }) => inputs.get('INPUT0')?.bytes),
-      );
+      await outcomeOf(instance, batch, subject.dialogue.output);
+      const bytes = ({ requests }: Batch) => requests.map(({ inputs }) => [...inputs].map(([input, tensor]) => [input, [...tensor.bytes]]));
+      expect(bytes(batch)).toEqual(bytes(batchOf([2, 1])));
     });
+
+    if (isDecoupled) {
+      it('makes no answer while there is no room for it', async () => {
+        const demand = { isOpen: false, onOpen: undefined as (() => void) | undefined };
+        const parts: Part[] = [];
+        const { answers } = whole([1], 3);
+        await new Promise<void>((resolve) => {
+          instance.run(batchOf([1], 3, { demand })).subscribe({ next: (part) => parts.push(part), complete: resolve });
+          expect(parts).toEqual([]);
+          demand.isOpen = true;
+          demand.onOpen?.();
+        });
+        expect(parts.map(({ isLast }) => isLast)).toEqual(answers.map(({ isLast }) => isLast));
+        expect(demand.onOpen).toBe(undefined);
+      });
+
+      it('ends the answers to one request when its caller goes, and those to no other', async () => {
+        const demand = { isOpen: false, onOpen: undefined as (() => void) | undefined };
+        const wanted = fitting([1, 1, 1]);
+        const held = batchOf(wanted);
+        const [first, ...others] = held.requests;
+        if (first === undefined) throw new Error('a batch has a request');
+        const batch: Batch = { ...held, requests: [{ ...first, demand }, ...others] };
+        const outcome = outcomeOf(instance, batch, subject.dialogue.output);
+        batch.onCancelled?.(0);
+        expect(await outcome).toEqual({ answers: whole(wanted).answers.filter(({ of }) => of > 0), end: 'complete' });
+      });
+    }
 
     it('lives, without a second instance, until its life is unsubscribed, and another life can follow', async () => {
       expect([emitted.length, ends]).toEqual([1, []]);
@@ -174,10 +239,10 @@ export const backendContract = (name: string, create: () => Promise<BackendUnder
         const next = await new Promise<Instance>((resolve, reject) => {
           opened = backend.open(files, spec, makePlacement({ name: `m_${n}` })).subscribe({ next: resolve, error: reject });
         });
-        expect(await outcomeOf(next, batchOf([3]))).toEqual({ answers: answersTo([3]), end: 'complete' });
+        expect(await ask([3], 1, next)).toEqual(whole([3]));
         opened?.unsubscribe();
       }
-      expect(await outcomeOf(instance, batchOf([1]))).toEqual({ answers: answersTo([1]), end: 'complete' });
+      expect(await ask([1])).toEqual(whole([1]));
     });
   });
 };

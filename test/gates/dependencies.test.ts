@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { dependencyFaults, licenceFaults, type Manifest } from './support/dependencies.ts';
 import { projectFiles, readProjectFile } from './support/source-file.ts';
 
-const manifest: Manifest = JSON.parse(readProjectFile('package.json'));
+const manifestOf = (path: string): Manifest => JSON.parse(readProjectFile(path));
+const manifest = manifestOf('package.json');
+/** Of packages that are installed apart, when they are wanted. */
+const others = projectFiles().filter((path) => path.endsWith('/package.json'));
 
 it('declares every package that is imported, and ships none that the server does not use', () => {
   const files = projectFiles()
@@ -12,14 +15,27 @@ it('declares every package that is imported, and ships none that the server does
   expect(dependencyFaults(files, manifest)).toEqual([]);
 });
 
-it('ships packages under permissive licences only', () => {
-  expect(licenceFaults(readProjectFile('package-lock.json'))).toEqual([]);
+it.each(['package.json', ...others])('%s ships packages under permissive licences only', (path) => {
+  expect(licenceFaults(readProjectFile(path.replace(/package\.json$/, 'package-lock.json')))).toEqual([]);
+});
+
+it('installs apart only what nothing imports and is in no other list', () => {
+  expect(others).toEqual(['mutants/package.json']);
+  for (const path of others) {
+    const { dependencies = {}, devDependencies } = manifestOf(path);
+    expect(dependencies).toEqual({});
+    expect(Object.keys(devDependencies).filter((name) => name in manifest.dependencies || name in manifest.devDependencies)).toEqual([]);
+  }
 });
 
 it('docs/architecture.md says why each package is there', () => {
   const [, table = ''] = readProjectFile('docs/architecture.md').split('## Packages');
   const rows = [...table.matchAll(/^\| `([^`]+)` \| \S/gm)].map(([, name]) => name);
-  expect(rows).toEqual([...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)]);
+  const packages = [manifest, ...others.map(manifestOf)].flatMap(({ dependencies, devDependencies }) => [
+    ...Object.keys(dependencies ?? {}),
+    ...Object.keys(devDependencies),
+  ]);
+  expect(rows).toEqual(packages);
 });
 
 it('finds what is not declared, declared in the wrong place, and not used', () => {

@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 import { lockFileFaults } from './support/lock-file.ts';
-import { readProjectFile } from './support/source-file.ts';
+import { projectFiles, readProjectFile } from './support/source-file.ts';
 
-it('is whole, and names no registry', () => {
-  expect(lockFileFaults(readProjectFile('package-lock.json'))).toEqual([]);
+/** Beside every list of packages. */
+const lockFiles = projectFiles()
+  .filter((path) => /(?:^|\/)package\.json$/.test(path))
+  .map((path) => path.replace(/package\.json$/, 'package-lock.json'));
+
+it.each(lockFiles)('%s is whole, and names no registry', (path) => {
+  expect(lockFileFaults(readProjectFile(path))).toEqual([]);
 });
 
 const faults = (packages: object): readonly string[] => lockFileFaults(JSON.stringify({ packages }));

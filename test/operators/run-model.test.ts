@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Observable } from 'rxjs';
 import { concat, firstValueFrom, NEVER, of, Subject, Subscription, take, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -249,7 +250,46 @@ describe('runModel', () => {
     const other = new Subject<Instance>();
     start([() => other, () => throwError(() => new Failure('INTERNAL', 'no such file'))]);
     expect(startError).toMatchObject({ code: 'INTERNAL', message: 'no such file' });
+    expect(log.lines).toEqual([]);
     expect(other.observed).toBe(false);
+  });
+
+  it.each([
+    [true, 1],
+    [false, 2],
+  ])('lends an instance that takes two batches for one of them, where it is to batch strictly (%s)', (isStrict, running) => {
+    const instance = new HandInstance(2);
+    const model = startOne(instance, { maxBatchSize: 1, dynamicBatching: makeBatching({ preferredBatchSizes: [1], isStrict }) });
+    for (let n = 0; n < 2; n++) ask(model);
+    time.advance(0);
+    expect(instance.running).toBe(running);
+  });
+
+  it('is ready as long as each instance says so', () => {
+    const ready = [true, true];
+    const [model] = start(ready.map((_, n) => () => living({ ...instantInstance, isReady: () => ready[n] ?? false })));
+    expect(model?.isReady()).toBe(true);
+    for (const n of [0, 1]) {
+      ready[n] = false;
+      expect(model?.isReady()).toBe(false);
+      ready[n] = true;
+    }
+  });
+
+  it('lets answers leave as they come where no order of batches is asked for', () => {
+    for (const dynamicBatching of [undefined, makeBatching({ preferredBatchSizes: [1], preserveOrdering: true })]) {
+      const instances = [new HandInstance(), new HandInstance()];
+      const [model] = start(
+        instances.map((instance) => () => living(instance)),
+        { dynamicBatching, maxBatchSize: 1 },
+      );
+      if (model === undefined) throw new Error('it did not start');
+      const asked = [ask(model), ask(model)];
+      time.advance(0);
+      instances[1]?.last.finish();
+      expect(asked.map(({ completed }) => completed)).toEqual([0, 1]);
+      subscription.unsubscribe();
+    }
   });
 
   it('fails the batch of an instance that dies, naming it, keeps what waits, and starts another', () => {
@@ -350,6 +390,24 @@ describe('runModel', () => {
     await model.drain();
   });
 
+  it('is not drained while somebody holds it', async () => {
+    const model = startOne(instantInstance);
+    model.hold();
+    let isDrained = false;
+    const drained = model.drain().then(() => {
+      isDrained = true;
+    });
+    await setImmediate();
+    expect(isDrained).toBe(false);
+    const caller = { modelName: 'e', caller: undefined };
+    const asked = ask(model, makeRequest({ caller }));
+    time.advance(0);
+    expect(asked.completed).toBe(1);
+    model.release();
+    await drained;
+    expect(ask(model, makeRequest({ caller })).error?.code).toBe('UNAVAILABLE');
+  });
+
   it('gives two batches to two instances before a third goes behind one', () => {
     const instances = [new HandInstance(2), new HandInstance(2)];
     const [model] = start(
@@ -393,6 +451,55 @@ describe('runModel', () => {
       expect(counts(model)).toBe('queued 1 running 1 out 0 alive 2 busy 1');
       expect(model.graph().warmUp).toEqual({ in: 1, out: 1, failed: 0, running: 0 });
       expect(events).toEqual([]);
+    });
+
+    it('goes on when one of them dies, and starts another', () => {
+      const lives: Subject<Instance>[] = [];
+      const open = (): Observable<Instance> => {
+        const life = new Subject<Instance>();
+        lives.push(life);
+        return concat(of(new HandInstance()), life);
+      };
+      const models: RunningModel[] = [];
+      subscription = runModel({
+        spec: makeSpec(),
+        placements: [
+          { placement: makePlacement({ isPassive: true }), open },
+          { placement: makePlacement(), open: () => living(instantInstance) },
+        ],
+        layers: [],
+        sink: () => {},
+        scheduler: time,
+        log,
+      }).subscribe({
+        next: (model) => models.push(model),
+        error: (error) => {
+          startError = error;
+        },
+      });
+      lives[0]?.error(new Error('out of luck'));
+      expect([startError, models[0]?.isReady()]).toEqual([undefined, false]);
+      time.advance(100);
+      expect([lives.length, models[0]?.isReady()]).toEqual([2, true]);
+    });
+
+    it('fails to start when one of them does', () => {
+      subscription = runModel({
+        spec: makeSpec(),
+        placements: [true, false].map((isPassive) => ({
+          placement: makePlacement({ isPassive }),
+          open: () => (isPassive ? throwError(() => new Failure('INTERNAL', 'no such file')) : living(instantInstance)),
+        })),
+        layers: [],
+        sink: () => {},
+        scheduler: time,
+        log,
+      }).subscribe({
+        error: (error) => {
+          startError = error;
+        },
+      });
+      expect(startError).toMatchObject({ message: 'no such file' });
     });
 
     it('answers at once when there are no others', async () => {

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -135,11 +136,9 @@ def read_ports(process):
     raise AssertionError("the server did not start:\n" + "".join(lines))
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    write_repository(folder)
-    process = start([folder, ROOT / "examples" / "models"])
+@contextmanager
+def running(repositories):
+    process = start(repositories)
     try:
         ports = read_ports(process)
         # What it goes on to say must not fill the pipe and stop it.
@@ -148,3 +147,11 @@ def server(tmp_path_factory):
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0, "the server did not end well"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    write_repository(folder)
+    with running([folder, ROOT / "examples" / "models"]) as served:
+        yield served

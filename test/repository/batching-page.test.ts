@@ -23,7 +23,8 @@ it('has fragments to load', () => {
 });
 
 it.each(blocks('protobuf'))('loads what docs/batching.md shows: %s', async (fragment) => {
-  const config = `backend: "identity"\n${/^input/m.test(fragment) ? '' : usual}${fragment}`;
+  const backend = fragment.includes('batch_output') ? 'gatherer' : 'identity';
+  const config = `backend: "${backend}"\n${/^input/m.test(fragment) ? '' : usual}${fragment}`;
   const { spec, strategy, warnings } = await prepare({ config, files });
   expect(warnings).toEqual([]);
   expect(spec.maxBatchSize).toBe(8);

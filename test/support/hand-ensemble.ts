@@ -4,6 +4,7 @@ import type { StepModel } from '../../src/operators/ensembles/ensemble.ts';
 import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';
+import { decoupledWithin } from '../../src/repository/ensembles/decoupled-within.ts';
 import { findBranches } from '../../src/repository/ensembles/find-branches.ts';
 import { InferError } from '../../src/streams/inference/error.ts';
 import type { InferenceEvent } from '../../src/streams/inference/events.ts';
@@ -29,10 +30,10 @@ export class Asked {
     });
   }
 
-  /** Outputs by name, each of one byte; the memory is another's as soon as the call is over. */
+  /** Outputs by name, each of one byte; the memory is another's as soon as the call is over, and a `Buffer`, whose `slice` copies nothing. */
   answer(outputs: Readonly<Record<string, number>>, { isLast = true, parameters = noParameters } = {}): void {
     this.isEnded ||= isLast;
-    const tensors = Object.entries(outputs).map(([name, byte]) => [name, new Tensor('UINT8', [1], Uint8Array.of(byte))] as const);
+    const tensors = Object.entries(outputs).map(([name, byte]) => [name, new Tensor('UINT8', [1], Buffer.of(byte))] as const);
     this.#answers.next({
       modelName: this.request.modelName,
       modelVersion: '1',
@@ -134,7 +135,13 @@ export class HandEnsemble {
     const branches = findBranches({ inputs, outputs, steps: ensembleSteps, isDecoupled: models.map(({ decoupled }) => decoupled) });
     let running: RunningModel | undefined;
     this.life = runGraph({
-      graph: compileGraph({ ensemble, steps: ensembleSteps, models, branches }),
+      graph: compileGraph({
+        ensemble,
+        steps: ensembleSteps,
+        models,
+        branches,
+        decoupledWithin: models.map((each) => decoupledWithin(each, () => undefined)),
+      }),
       models: {
         find: (name) => {
           const model = this.models.get(name);

@@ -11,12 +11,12 @@ import { propertyParameters } from '../../parameters.ts';
 const unaryType = messageType('inference.ModelInferResponse');
 const streamType = messageType('inference.ModelStreamInferResponse');
 
-const text = fc.oneof(fc.constantFrom('', 'OUT', 'ünïcode ✓ 😀'), fc.string({ unit: 'binary', maxLength: 150 }));
+const text = fc.oneof(fc.constantFrom('', 'OUT', 'ünïcode ✓ 😀'), fc.string({ unit: 'binary', maxLength: 150, size: 'max' }));
 const tensor = fc
   .tuple(
     fc.constantFrom('INT32' as const, 'BYTES' as const, 'BF16' as const),
     fc.array(fc.integer({ min: 0, max: 2 ** 40 }), { maxLength: 4 }),
-    fc.uint8Array({ maxLength: 200 }),
+    fc.uint8Array({ maxLength: 200, size: 'max' }),
     fc.nat({ max: 10 }),
   )
   .map(([datatype, shape, bytes, start]) => new Tensor(datatype, shape, bytes, Math.min(start, bytes.length)));

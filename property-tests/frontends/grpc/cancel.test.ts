@@ -80,7 +80,7 @@ const expectNothingLeft = async (): Promise<void> => {
   expect(held.held).toEqual([]);
 };
 
-const plans = fc.array(fc.oneof(unary, stream), { minLength: 1, maxLength: 40 });
+const plans = fc.array(fc.oneof(unary, stream), { minLength: 1, maxLength: 40, size: 'max' });
 
 describe('cancelling at any moment leaves nothing behind', () => {
   // Kills: a request left in a stream's set, a model that is not unsubscribed, an answer counted as waiting after its call has gone.

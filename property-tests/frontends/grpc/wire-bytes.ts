@@ -46,9 +46,12 @@ const wholeNumber = fc.oneof(
 const anyVarint = fc.tuple(wholeNumber, padding).map(([value, extra]) => varint(value, extra));
 
 const text = fc
-  .oneof(fc.constantFrom('', 'IN', 'INT32', 'FP32', 'BYTES', 'sequence_id', 'ünïcode ✓ 😀'), fc.string({ unit: 'binary', maxLength: 12 }))
+  .oneof(
+    fc.constantFrom('', 'IN', 'INT32', 'FP32', 'BYTES', 'sequence_id', 'ünïcode ✓ 😀'),
+    fc.string({ unit: 'binary', maxLength: 12, size: 'max' }),
+  )
   .map((string) => Buffer.from(string));
-const bytes = fc.uint8Array({ maxLength: 20 }).map((array) => Buffer.from(array));
+const bytes = fc.uint8Array({ maxLength: 20, size: 'max' }).map((array) => Buffer.from(array));
 
 /** A field that the message does not have, or has with another wire type. */
 const strange = fc.oneof(

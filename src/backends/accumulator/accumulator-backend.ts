@@ -22,6 +22,7 @@ const accumulatorBackend = ({ name, controls, sums }: Kind, { scheduler }: Accum
   name,
   needsModelFile: false,
   gathers: false,
+  ignoresWholeInputs: true,
   answersMany: false,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec) =>

@@ -26,6 +26,7 @@ export const identityBackend = ({ scheduler }: IdentityConfig = { scheduler: mac
   name: 'identity',
   needsModelFile: false,
   gathers: false,
+  ignoresWholeInputs: true,
   answersMany: false,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec, { device }) =>

@@ -1,5 +1,4 @@
 import type { Parameters } from '../../streams/inference/parameters.ts';
-import { noParameters } from '../../streams/inference/parameters.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
 import { firstMark, type RequestExtras, requestFields, requestFlags, requestWords } from './batch-layout.ts';
 import { ModelError } from './model-module.ts';
@@ -22,7 +21,6 @@ export class BatchRequest implements ModelRequest {
   /** Its place in the batch. */
   readonly of: number;
   readonly id: string;
-  readonly parameters: Parameters;
   readonly sequenceId: bigint | string;
   readonly sequenceStart: boolean;
   readonly sequenceEnd: boolean;
@@ -33,6 +31,7 @@ export class BatchRequest implements ModelRequest {
   readonly #ports: WorkerPorts;
   readonly #at: number;
   #controller: AbortController | undefined;
+  #parameters: Parameters | undefined;
 
   constructor(of: number, memory: ReadMemory, ports: WorkerPorts, at: number) {
     const { words, longs } = memory;
@@ -48,16 +47,21 @@ export class BatchRequest implements ModelRequest {
     this.sequenceId = longs[at + requestFields.sequenceId] ?? 0n;
     this.rows = words[at + requestFields.rows] ?? 1;
     if (extras === '') {
-      this.parameters = noParameters;
       this.priority = 0n;
       this.timeoutMicroseconds = 0n;
       return;
     }
     const { parameters, sequenceId, priority, timeoutMicroseconds }: RequestExtras = JSON.parse(extras);
-    this.parameters = fromWireParameters(parameters);
+    if (parameters.length > 0) this.#parameters = fromWireParameters(parameters);
     if (sequenceId !== '') this.sequenceId = sequenceId;
     this.priority = BigInt(priority);
     this.timeoutMicroseconds = BigInt(timeoutMicroseconds);
+  }
+
+  /** The request's own, whatever a model does to it. */
+  get parameters(): Parameters {
+    this.#parameters ??= new Map();
+    return this.#parameters;
   }
 
   get isCancelled(): boolean {
@@ -82,8 +86,9 @@ export class BatchRequest implements ModelRequest {
 
   input<D extends Datatype>(name: string, datatype?: D): ModelTensor<D> {
     const view = this.optionalInput(name, datatype);
-    if (view === undefined) throw new ModelError(`the request has no input '${name}'`, 'INVALID_ARGUMENT');
-    return view;
+    if (view !== undefined) return view;
+    if (!this.#ports.inputIndex.has(name)) throw new ModelError(`the model has no input '${name}'`);
+    throw new ModelError(`the request has no input '${name}'`, 'INVALID_ARGUMENT');
   }
 
   optionalInput<D extends Datatype>(name: string, datatype?: D): ModelTensor<D> | undefined {
@@ -95,7 +100,7 @@ export class BatchRequest implements ModelRequest {
   /** Whether an output is to be answered. */
   wants(output: number): boolean {
     const wanted = this.#memory.words[this.#at + requestFields.wanted] ?? 0;
-    return wanted === 0 || Math.floor(wanted / 2 ** output) % 2 === 1;
+    return wanted === 0 || Math.floor(wanted / 2 ** output) % 2 === 1 || this.#ports.outputs[output]?.isState === true;
   }
 
   /** Its caller has gone. */

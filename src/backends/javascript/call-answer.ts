@@ -20,7 +20,7 @@ export class ReceivedAnswer implements CallAnswer {
     this.modelName = modelName;
     this.modelVersion = modelVersion;
     this.id = id;
-    this.parameters = fromWireParameters(parameters);
+    this.parameters = new Map(fromWireParameters(parameters));
     this.isLast = isLast;
     const buffer = Buffer.from(memory);
     this.#outputs = new Map(
@@ -34,7 +34,7 @@ export class ReceivedAnswer implements CallAnswer {
 
   output<D extends Datatype>(name: string, datatype?: D): ModelTensor<D> {
     const view = this.#outputs.get(name);
-    if (view === undefined) throw new ModelError(`the answer of model '${this.modelName}' has no output '${name}'`, 'INVALID_ARGUMENT');
+    if (view === undefined) throw new ModelError(`the answer of model '${this.modelName}' has no output '${name}'`);
     return withDatatype(name, view, datatype);
   }
 }

@@ -164,7 +164,7 @@ export class CallDesk {
 const cancelled = new InferError('CANCELLED', 'the call was cancelled', { reason: 'CANCELED' });
 
 const manyAnswers = (model: string): InferError =>
-  new InferError('INVALID_ARGUMENT', `model '${model}' is decoupled and may answer any number of times: call it with inferMany`);
+  new InferError('INTERNAL', `model '${model}' is decoupled and may answer any number of times: call it with inferMany`);
 
 const wireOf = ({ code, message }: InferError): WireError => ({ code, message });
 

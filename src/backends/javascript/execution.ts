@@ -1,6 +1,6 @@
 import type { ModelConfigDocument } from '../../streams/inference/model-spec.ts';
 import { checkedElementCount } from '../../streams/tensors/checked-element-count.ts';
-import { elementByteSize } from '../../streams/tensors/datatype.ts';
+import { elementByteSize, isDatatype } from '../../streams/tensors/datatype.ts';
 import { typedView } from '../../streams/tensors/typed-view.ts';
 import type { BatchRequest } from './batch-request.ts';
 import type { CallAnswer, CallOptions, ModelCall } from './model-call.ts';
@@ -77,6 +77,9 @@ export class Execution implements ExecuteContext {
 
   allocate<D extends keyof FixedTensorArrays>(datatype: D, shape: readonly number[]): FixedTensorArrays[D];
   allocate(datatype: keyof FixedTensorArrays, shape: readonly number[]): FixedTensorArrays[keyof FixedTensorArrays] {
+    // Strings have no size until they are there.
+    if (!isDatatype(datatype) || elementByteSize(datatype) === 0)
+      throw new ModelError(`there is no memory to allocate for ${String(datatype)}`);
     const byteLength = checkedElementCount(shape) * elementByteSize(datatype);
     if (this.isStreaming || this.isOver) return typedView(datatype, new Uint8Array(byteLength), 0, byteLength);
     const { outputs } = this.#config;
@@ -87,20 +90,23 @@ export class Execution implements ExecuteContext {
 
   batchInput(name: string): ModelTensor {
     const view = this.#config.wholes.get(name);
-    if (view === undefined) throw new ModelError(`the batch has no input '${name}'`, 'INVALID_ARGUMENT');
+    if (view === undefined) throw new ModelError(`the batch has no input '${name}'`);
     return view;
   }
 
   infer(call: ModelCall, options: CallOptions = {}): Promise<CallAnswer> {
-    try {
-      return this.#config.calls.one(this.#origin(options), call, options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const answer = this.#ask(call, options);
+    // A model that starts several calls and ends with the first that fails does not look at the others: that is no fault of the thread.
+    answer.catch(() => {});
+    return answer;
   }
 
   inferMany(call: ModelCall, options: CallOptions = {}): AsyncIterableIterator<CallAnswer> {
     return this.#config.calls.many(this.#origin(options), call, options);
+  }
+
+  async #ask(call: ModelCall, options: CallOptions): Promise<CallAnswer> {
+    return this.#config.calls.one(this.#origin(options), call, options);
   }
 
   #origin({ request }: CallOptions): CallOrigin {
@@ -108,7 +114,7 @@ export class Execution implements ExecuteContext {
     if (this.isOver) throw new ModelError('other models can be called only as long as execute runs');
     if (request === undefined) return { slot, request: requests.length === 1 ? requests[0] : undefined };
     const own = requests.find((each) => each === request);
-    if (own === undefined) throw new ModelError('a call is made for a request of another execution', 'INVALID_ARGUMENT');
+    if (own === undefined) throw new ModelError('a call is made for a request of another execution');
     return { slot, request: own };
   }
 }

@@ -12,10 +12,10 @@ import { CallDesk } from './call-desk.ts';
 import { LogMarks } from './log-lines.ts';
 import { MetricDesk } from './metric-desk.ts';
 import type { MetricTable } from './metric-table.ts';
-import { type ModelSettings, spareSlots } from './model-settings.ts';
+import { loadTimeoutText, type ModelSettings, spareSlots } from './model-settings.ts';
 import { Runs } from './runs.ts';
 import { Watchdog } from './watchdog.ts';
-import { type FromWorker, mostUnread, type ToWorker, type WireError, type WorkerStart } from './worker-protocol.ts';
+import { type FromWorker, isFromWorker, mostUnread, type ToWorker, type WireError, type WorkerStart } from './worker-protocol.ts';
 import { writeLogLine } from './write-log-line.ts';
 
 /** How long a stopped instance waits for what nobody waits for, and for `unload`. */
@@ -47,7 +47,7 @@ export class JavascriptInstance implements Instance {
   readonly #config: JavascriptInstanceConfig;
   readonly #name: string;
   readonly #runs: Runs;
-  readonly #worker: StoppableWorker<ToWorker | null, FromWorker | null>;
+  readonly #worker: StoppableWorker<ToWorker | null, unknown>;
   readonly #wire: WireEnd<FromWorker, ToWorker>;
   readonly #calls: CallDesk;
   readonly #metrics: MetricDesk;
@@ -113,14 +113,13 @@ export class JavascriptInstance implements Instance {
       ...(limits === undefined ? {} : { limits }),
       onMessage: (message) => {
         // A thread that is ended by force may still say something.
-        if (this.#state !== 'dead' && isOwn(message)) this.#wire.receive(message);
+        if (this.#state !== 'dead' && (message === null || isFromWorker(message))) this.#wire.receive(message);
       },
       onDeath: (reason) => this.#die(reason),
     });
     this.#worker.enter();
     if (loadTimeoutMs > 0) {
-      const text = `loading took longer than load_timeout_ms (${loadTimeoutMs})`;
-      this.#deadline = machineScheduler.schedule(() => this.#kill(text), loadTimeoutMs);
+      this.#deadline = machineScheduler.schedule(() => this.#kill(loadTimeoutText(loadTimeoutMs)), loadTimeoutMs);
     }
   }
 
@@ -273,6 +272,3 @@ export class JavascriptInstance implements Instance {
     for (const { subscriber } of lost) subscriber.error(error);
   }
 }
-
-/** Packages that a model imports can post to the thread's parent too. */
-const isOwn = (message: unknown): boolean => message === null || (typeof message === 'object' && 'kind' in message);

@@ -1,3 +1,4 @@
+import { readable } from './wire-error.ts';
 import type { FromWorker, LogLine } from './worker-protocol.ts';
 
 /** Lines that may be on their way to the main thread. */
@@ -39,7 +40,8 @@ export class LogLines {
     this.#post = post;
   }
 
-  write(severity: LogLine['severity'], text: string): void {
+  /** @param given what is no text is shown as the console shows it */
+  write(severity: LogLine['severity'], given: unknown): void {
     if (this.#marks.waiting >= mostLines) {
       this.#dropped++;
       return;
@@ -49,6 +51,7 @@ export class LogLines {
       this.#dropped = 0;
       this.#send('warning', `${dropped} lines of the log were dropped`);
     }
+    const text = readable(given);
     this.#send(severity, text.length > longestLine ? `${text.slice(0, longestLine)}…` : text);
   }
 

@@ -56,8 +56,8 @@ export class MetricDesk {
     try {
       this.#config.post({ kind: 'reply', question, value: answer(), error: undefined });
     } catch (error) {
-      const { code, message } = toInferError(error);
-      this.#config.post({ kind: 'reply', question, value: 0, error: { code, message } });
+      // What a model does wrong with its metrics is no fault of who asked it.
+      this.#config.post({ kind: 'reply', question, value: 0, error: { code: 'INTERNAL', message: toInferError(error).message } });
     }
   }
 }

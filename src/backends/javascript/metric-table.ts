@@ -1,4 +1,4 @@
-import type { CustomMetric, CustomMetricFamily, CustomMetrics } from '../../streams/inference/custom-metrics.ts';
+import type { CustomMetric, CustomMetricFamily, CustomMetricKind, CustomMetrics } from '../../streams/inference/custom-metrics.ts';
 import type { MetricMade } from './worker-protocol.ts';
 
 interface Series {
@@ -33,15 +33,30 @@ export class MetricTable {
 
   /** @throws InferError for a name or labels that cannot be */
   hold({ name, description, metric: kind, labels, buckets }: MetricMade): HeldMetric {
-    // Asked each time, so that another kind under the same name is refused.
-    const family = this.#metrics.family(name, description, kind);
-    const known = this.#families.get(name) ?? { family, series: new Map<string, Series>() };
+    const known = this.#familyOf(name, description, kind);
     const key = labelsKey(labels);
-    const series = known.series.get(key) ?? { metric: family.series(labels, buckets), users: 0 };
-    series.users++;
-    known.series.set(key, series);
-    this.#families.set(name, known);
-    return { metric: series.metric, release: () => this.#release(name, key) };
+    try {
+      const series = known.series.get(key) ?? { metric: known.family.series(labels, buckets), users: 0 };
+      series.users++;
+      known.series.set(key, series);
+      return { metric: series.metric, release: () => this.#release(name, key) };
+    } finally {
+      this.#forgetEmpty(name, known);
+    }
+  }
+
+  /** @throws InferError for another kind or description than a family of that name has */
+  #familyOf(name: string, description: string, kind: CustomMetricKind): Family {
+    const asked = this.#metrics.family(name, description, kind);
+    const known = this.#families.get(name);
+    // Asked to be checked, and held once.
+    if (known !== undefined) {
+      asked.remove();
+      return known;
+    }
+    const family: Family = { family: asked, series: new Map() };
+    this.#families.set(name, family);
+    return family;
   }
 
   #release(name: string, key: string): void {
@@ -52,8 +67,12 @@ export class MetricTable {
     if (series.users > 0) return;
     series.metric.remove();
     known.series.delete(key);
-    if (known.series.size > 0) return;
-    known.family.remove();
+    this.#forgetEmpty(name, known);
+  }
+
+  #forgetEmpty(name: string, { family, series }: Family): void {
+    if (series.size > 0) return;
+    family.remove();
     this.#families.delete(name);
   }
 }

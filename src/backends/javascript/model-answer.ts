@@ -1,4 +1,4 @@
-import type { ParameterValue } from '../../streams/inference/parameters.ts';
+import type { GivenParameters } from './given-parameters.ts';
 import type { ModelError } from './model-module.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { MadeTensor, ModelTensor } from './model-tensor.ts';
@@ -7,7 +7,7 @@ import type { MadeTensor, ModelTensor } from './model-tensor.ts';
 export interface ModelResponse {
   readonly outputs?: Readonly<Record<string, MadeTensor | ModelTensor>> | undefined;
   /** Numbers reach clients as doubles, bigints as 64-bit integers. */
-  readonly parameters?: Readonly<Record<string, ParameterValue>> | undefined;
+  readonly parameters?: GivenParameters | undefined;
   /** For an iterative sequence: the request is to run again as its next step. Outputs, if any, are an answer. */
   readonly reschedule?: boolean | undefined;
 }

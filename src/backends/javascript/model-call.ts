@@ -1,5 +1,6 @@
 import type { ParameterValue } from '../../streams/inference/parameters.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
+import type { GivenParameters } from './given-parameters.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { MadeTensor, ModelTensor } from './model-tensor.ts';
 
@@ -12,7 +13,7 @@ export interface ModelCall {
   readonly inputs: Readonly<Record<string, MadeTensor | ModelTensor>>;
   /** All where it is left out. */
   readonly outputs?: readonly string[] | undefined;
-  readonly parameters?: Readonly<Record<string, ParameterValue>> | undefined;
+  readonly parameters?: GivenParameters | undefined;
   /** The id of the request that it is made for, where it is left out. */
   readonly id?: string | undefined;
   readonly sequenceId?: bigint | number | string | undefined;
@@ -40,6 +41,6 @@ export interface CallAnswer {
   readonly parameters: ReadonlyMap<string, ParameterValue>;
   readonly outputNames: readonly string[];
   readonly isLast: boolean;
-  /** @throws ModelError INVALID_ARGUMENT when the answer does not have it, or it has another datatype */
+  /** @throws ModelError when the answer does not have it, or it has another datatype */
   output<D extends Datatype>(name: string, datatype?: D): ModelTensor<D>;
 }

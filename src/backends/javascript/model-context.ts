@@ -11,7 +11,7 @@ export interface ModelLogger {
 }
 
 export interface ModelCounter {
-  /** By 1 where it is left out. @throws ModelError INVALID_ARGUMENT for a negative number */
+  /** By 1 where it is left out. @throws ModelError for a negative number, and what is none */
   increment(by?: number): void;
   value(): Promise<number>;
 }
@@ -66,10 +66,11 @@ export interface ExecuteContext extends LoadContext {
    * @throws RangeError for a shape that cannot be
    */
   allocate<D extends keyof FixedTensorArrays>(datatype: D, shape: readonly number[]): FixedTensorArrays[D];
-  /** A tensor of the whole batch: `batch_input` of the config. @throws ModelError INVALID_ARGUMENT when there is none of the name */
+  /** A tensor of the whole batch: `batch_input` of the config. @throws ModelError when there is none of the name */
   batchInput(name: string): ModelTensor;
   /**
-   * Asks another model that answers once. Rejects with a ModelError: that model's, CANCELLED, or INVALID_ARGUMENT for a call that would wait for itself.
+   * Asks another model that answers once. Rejects with a ModelError: that model's with its code, CANCELLED, INVALID_ARGUMENT for a call that would wait
+   * for itself, INTERNAL for what is no call.
    * Possible as long as `execute` runs; what is still under way then is cancelled.
    */
   infer(call: ModelCall, options?: CallOptions): Promise<CallAnswer>;

@@ -35,14 +35,22 @@ export class ModelError extends Error {
 
 type OneRequest = (request: ModelRequest, context: ExecuteContext) => ModelResponse | Promise<ModelResponse>;
 
-type Settled = ModelResponse | ModelError;
+type Settled = ModelResponse | ModelError | undefined;
+
+/** What was thrown may be anything, and have no text. */
+const messageOf = (error: unknown): string => {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return 'an error that cannot be shown';
+  }
+};
 
 const errorOf = (error: unknown): ModelError =>
-  error instanceof ModelError
-    ? error
-    : new ModelError(error instanceof Error ? error.message : String(error), 'INTERNAL', { cause: error });
+  error instanceof ModelError ? error : new ModelError(messageOf(error), 'INTERNAL', { cause: error });
 
-const isSettled = (answer: Settled | Promise<Settled>): answer is Settled => !('then' in answer);
+const isSettled = (answer: Settled | Promise<Settled>): answer is Settled =>
+  typeof answer !== 'object' || answer === null || !('then' in answer);
 
 /** An `execute` that handles each request alone, those of a batch at once where `handle` is async: what it throws fails that request, not the batch. */
 export const perRequest =

@@ -19,6 +19,8 @@ export interface InputPort {
 export interface OutputPort extends InputPort {
   /** As the model has it, batch dimension included; −1 for any size. */
   readonly shape: Shape;
+  /** The server needs it, whatever the caller wants. */
+  readonly isState: boolean;
 }
 
 /** A config may list among the clients' inputs what the server gives, and among the outputs what is a state. */
@@ -32,6 +34,7 @@ export const modelPorts = (spec: ModelSpec): ModelPorts => {
   const { padding } = spec.batchOptions;
   const rowsOf = (dims: Shape): Shape => (spec.maxBatchSize > 0 ? [-1, ...dims] : dims);
   const shapeOf = ({ dims, reshape }: TensorSpec): Shape => rowsOf(reshape ?? dims);
+  const isState = (name: string): boolean => states.some(({ outputName }) => outputName === name);
   return {
     inputs: firstOfName([
       ...spec.inputs.map(portOf),
@@ -41,10 +44,10 @@ export const modelPorts = (spec: ModelSpec): ModelPorts => {
     ]),
     wholes: spec.batchInputs.flatMap(({ names, datatype }) => names.map((name) => ({ name, datatype }))),
     outputs: firstOfName([
-      ...spec.outputs.map((output) => ({ ...portOf(output), shape: shapeOf(output) })),
+      ...spec.outputs.map((output) => ({ ...portOf(output), shape: shapeOf(output), isState: isState(output.name) })),
       ...states
         .filter(({ outputName }) => outputName !== '')
-        .map(({ outputName, datatype, dims }) => ({ name: outputName, datatype, shape: rowsOf(dims) })),
+        .map(({ outputName, datatype, dims }) => ({ name: outputName, datatype, shape: rowsOf(dims), isState: true })),
     ]),
   };
 };

@@ -26,9 +26,9 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
   /**
    * @param datatype where it is given the input must have it, and `data` is typed after it
-   * @throws ModelError INVALID_ARGUMENT when the request does not bring it, or it has another datatype
+   * @throws ModelError INVALID_ARGUMENT when the request does not bring it, INTERNAL when the model has none of the name, or it has another datatype
    */
   input<D extends Datatype>(name: string, datatype?: D): ModelTensor<D>;
-  /** The same for an input that may be missing. @throws ModelError INVALID_ARGUMENT when it has another datatype */
+  /** The same for an input that may be missing. @throws ModelError when it has another datatype */
   optionalInput<D extends Datatype>(name: string, datatype?: D): ModelTensor<D> | undefined;
 }

@@ -14,6 +14,9 @@ export interface ModelSettings {
 /** Slots that a worker may have beside those of its executions. */
 export const spareSlots = 2;
 
+/** With a few megabytes a thread cannot start, and takes the process with it. */
+const smallestHeapMb = 16;
+
 const longestMs = 2 ** 31 - 1;
 
 /**
@@ -30,7 +33,7 @@ export const modelSettings = (parameters: ReadonlyMap<string, string>): ModelSet
     if (value >= least && value <= most) return value;
     throw new InferError('INVALID_ARGUMENT', `${key} must be from ${least} to ${most}, got ${text}`);
   };
-  const memoryMb = number('max_memory_mb', 0, 1, 2 ** 20);
+  const memoryMb = number('max_memory_mb', 0, smallestHeapMb, 2 ** 20);
   return {
     executionTimeoutMs: number('execution_timeout_ms', 0, 0, longestMs),
     loadTimeoutMs: number('load_timeout_ms', 0, 0, longestMs),
@@ -38,3 +41,5 @@ export const modelSettings = (parameters: ReadonlyMap<string, string>): ModelSet
     limits: memoryMb === 0 ? undefined : { maxOldGenerationSizeMb: memoryMb },
   };
 };
+
+export const loadTimeoutText = (limitMs: number): string => `loading took longer than load_timeout_ms (${limitMs})`;

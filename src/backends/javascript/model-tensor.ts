@@ -36,7 +36,7 @@ export interface ModelTensor<D extends Datatype = Datatype> {
   /**
    * Elements of BYTES as text.
    *
-   * @throws ModelError INVALID_ARGUMENT for another datatype
+   * @throws ModelError for another datatype
    */
   strings(): string[];
 }

@@ -206,7 +206,7 @@ export class Runs {
     if (held.length === 0 && slot.heldSinceMs === 0) return;
     const nowMs = machineScheduler.now();
     if (held.length === 0) {
-      if (state.beganMs > 0 && state.beganMs > 0) state.beganMs += nowMs - slot.heldSinceMs;
+      if (state.beganMs > 0) state.beganMs += nowMs - slot.heldSinceMs;
       slot.heldSinceMs = 0;
     } else if (slot.heldSinceMs === 0) slot.heldSinceMs = nowMs;
   }

@@ -58,8 +58,9 @@ export class SlotOutputs {
     if (start + byteLength <= this.#current.byteLength) {
       this.#end = start + byteLength;
     } else {
+      const more = Buffer.from(new SharedArrayBuffer(Math.max(byteLength, 2 * this.#current.byteLength)));
       this.#before += this.#end;
-      this.#current = Buffer.from(new SharedArrayBuffer(Math.max(byteLength, 2 * this.#current.byteLength)));
+      this.#current = more;
       this.#more.push(this.#current);
       this.#announce(areas.outputs + this.#more.length, this.#current.buffer);
       this.#end = byteLength;

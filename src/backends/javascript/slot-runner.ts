@@ -1,13 +1,14 @@
 import { firstAnswer, firstMark, requestFields } from './batch-layout.ts';
 import { BatchRequest, nextTensor, type ReadMemory, readTensor } from './batch-request.ts';
 import { Execution } from './execution.ts';
+import { kindOf } from './kind-of.ts';
 import type { ModelAnswer, ModelResponse, ModelResponses } from './model-answer.ts';
 import type { LoadContext } from './model-context.ts';
 import { type Model, ModelError } from './model-module.ts';
 import { SlotOutputs } from './slot-outputs.ts';
 import type { SlotState } from './slot-state.ts';
 import type { TensorView } from './tensor-view.ts';
-import { textOf, wireErrorOf } from './wire-error.ts';
+import { detailOf, wireErrorOf } from './wire-error.ts';
 import type { WorkerCalls } from './worker-calls.ts';
 import type { WorkerPorts } from './worker-ports.ts';
 import { answerMessage, answerMessages, type FromWorker, mostUnread } from './worker-protocol.ts';
@@ -39,7 +40,7 @@ const noWholes: ReadonlyMap<string, TensorView> = new Map();
 
 const isResponses = (value: unknown): value is ModelResponses => Array.isArray(value);
 
-const isPromise = (value: object): value is Promise<ModelResponses | undefined> => 'then' in value && typeof value.then === 'function';
+const isPromise = (value: object): value is PromiseLike<ModelResponses | undefined> => 'then' in value && typeof value.then === 'function';
 
 /** The worker's side of a slot: runs the batch that lies in it and leaves the answers there. */
 export class SlotRunner {
@@ -75,7 +76,7 @@ export class SlotRunner {
     if (clock !== undefined) state.beganMs = clock();
     this.#outputs.reset();
     if (state.isAbandoned) {
-      this.#finish(0);
+      this.#finish(undefined, 0);
       return;
     }
     const execution = new Execution({ ...this.#readBatch(), slot, outputs: this.#outputs, calls, load });
@@ -83,14 +84,13 @@ export class SlotRunner {
     try {
       const result = model.execute(execution.requests, execution);
       if (isResponses(result)) this.#answerAll(execution, result);
-      else if (result === undefined) this.#finish(0);
-      else if (typeof result !== 'object' || result === null) throw new ModelError(`execute returned ${typeof result}: expected an array`);
+      else if (result === undefined) this.#finish(execution, 0);
+      else if (typeof result !== 'object' || result === null) throw notAnArray(result);
       else if (isPromise(result)) this.#settle(execution, result);
-      else if (!(Symbol.asyncIterator in result) && !(Symbol.iterator in result))
-        throw new ModelError('execute returned an object: expected an array');
-      else this.#stream(execution, result).catch((error: unknown) => this.#fail(error));
+      else if (!(Symbol.asyncIterator in result) && !(Symbol.iterator in result)) throw notAnArray(result);
+      else this.#stream(execution, result).catch((error: unknown) => this.#fail(execution, error));
     } catch (error) {
-      this.#fail(error);
+      this.#fail(execution, error);
     }
   }
 
@@ -129,19 +129,21 @@ export class SlotRunner {
       requests.push(new BatchRequest(of, this.#memory, ports, at));
       at += words[at + requestFields.length] ?? 0;
     }
-    return { requests, wholes };
+    // Answers go by the order of this list: a model that sorts it would mix its callers up.
+    return { requests: Object.freeze(requests), wholes };
   }
 
-  #settle(execution: Execution, result: Promise<ModelResponses | undefined>): void {
-    result.then(
+  #settle(execution: Execution, result: PromiseLike<ModelResponses | undefined>): void {
+    // One that is not JavaScript's own may call back at any time, and twice.
+    Promise.resolve(result).then(
       (answers) => {
         try {
           this.#answerAll(execution, answers ?? []);
         } catch (error) {
-          this.#fail(error);
+          this.#fail(execution, error);
         }
       },
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => this.#fail(execution, error),
     );
     // Most promises of an execution that awaits nothing outside it are fulfilled by then.
     this.#pendSoon(execution);
@@ -155,8 +157,9 @@ export class SlotRunner {
     });
   }
 
-  #answerAll({ requests }: Execution, answers: ModelResponses): void {
-    if (!isResponses(answers)) throw new ModelError(`execute returned ${typeof answers}: expected an array`);
+  #answerAll(execution: Execution, answers: ModelResponses): void {
+    const { requests } = execution;
+    if (!isResponses(answers)) throw notAnArray(answers);
     if (answers.length !== requests.length && answers.length > 0) {
       throw new ModelError(`execute returned ${answers.length} responses for ${requests.length} requests`);
     }
@@ -169,7 +172,7 @@ export class SlotRunner {
       at = writeAnswer(target, at, request, answer, true);
       count++;
     }
-    this.#finish(count);
+    this.#finish(execution, count);
   }
 
   async #stream(execution: Execution, answers: AsyncIterable<ModelAnswer> | Iterable<ModelAnswer>): Promise<void> {
@@ -182,6 +185,7 @@ export class SlotRunner {
     const target = this.#target('copied');
     for await (const answer of answers) {
       if (state.isAbandoned) break;
+      requireAnswer(execution, answer);
       if (state.read === this.#sent) {
         this.#outputs.reset();
         at = firstAnswer;
@@ -193,7 +197,7 @@ export class SlotRunner {
       if (this.#sent - state.read >= mostUnread || this.#outputs.size > mostUnreadBytes) await this.#untilRead();
       else if (this.#sent % answersInTurn === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    this.#finish(0);
+    this.#finish(execution, 0);
   }
 
   #untilRead(): Promise<void> {
@@ -209,22 +213,24 @@ export class SlotRunner {
   }
 
   #target(sharing: AnswerTarget['sharing']): AnswerTarget {
-    return { outputs: this.#outputs, inputs: this.#memory.buffer.buffer, ports: this.#config.ports, sharing };
+    const { ports, load } = this.#config;
+    return { outputs: this.#outputs, inputs: this.#memory.buffer.buffer, ports, sharing, onFault: load.logger.error };
   }
 
-  #finish(count: number): void {
+  #finish(execution: Execution | undefined, count: number): void {
+    if (this.#execution !== execution) return;
     const { slot, state, postNumber } = this.#config;
     this.#outputs.words[0] = count;
     state.runMs = performance.now() - this.#startMs;
     this.#end(() => postNumber(answerMessage(slot, answerMessages.done)));
   }
 
-  #fail(error: unknown): void {
+  #fail(execution: Execution, error: unknown): void {
+    if (this.#execution !== execution) return;
     const { slot, post, load } = this.#config;
     const message = (text: string): string => `Failed to process the request(s) for model '${load.instance.name}', message: ${text}`;
     const wire = wireErrorOf(error, (text) => ({ code: 'INTERNAL', message: message(text) }));
-    const detail = error instanceof Error && !(error instanceof ModelError) ? (error.stack ?? textOf(error)) : '';
-    this.#end(() => post({ kind: 'failed', slot, error: wire, detail }));
+    this.#end(() => post({ kind: 'failed', slot, error: wire, detail: detailOf(error) }));
   }
 
   #end(tell: () => void): void {
@@ -235,6 +241,14 @@ export class SlotRunner {
     this.#config.onEnded();
   }
 }
+
+const notAnArray = (value: unknown): ModelError => new ModelError(`execute returned ${kindOf(value)}: expected an array`);
+
+/** @throws ModelError for what is no answer; the error itself, where it is one that names no request of several */
+const requireAnswer = ({ requests }: Execution, answer: unknown): void => {
+  if (typeof answer !== 'object' || answer === null) throw new ModelError(`execute gave ${kindOf(answer)}: expected an answer`);
+  if (answer instanceof Error && requests.length > 1) throw answer;
+};
 
 /** @throws ModelError when a batch of several gets an answer to none of them */
 const requestOf = ({ requests }: Execution, { request }: ModelAnswer): BatchRequest => {

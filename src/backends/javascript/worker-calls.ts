@@ -1,11 +1,10 @@
 import type { BatchRequest } from './batch-request.ts';
 import { ReceivedAnswer } from './call-answer.ts';
-import { inputTensor } from './made-tensor.ts';
+import { givenCall } from './given-call.ts';
 import type { CallAnswer, CallOptions, ModelCall } from './model-call.ts';
 import { ModelError } from './model-module.ts';
 import { packTensors } from './packed-tensors.ts';
 import { toModelError } from './wire-error.ts';
-import { toWireParameters } from './wire-parameters.ts';
 import type { CallAnswered, CallMade, FromWorker, WireError } from './worker-protocol.ts';
 
 /** For whom a call is made: the slot of an execution, and its request if there is one alone. */
@@ -103,9 +102,12 @@ export class WorkerCalls {
     open.onEnd(error);
   }
 
-  /** @throws ModelError INVALID_ARGUMENT for inputs that are no tensors */
-  #make(answers: CallMade['answers'], origin: CallOrigin, call: ModelCall, { signal }: CallOptions, open: OpenCall): number {
-    const { tensors, memory } = packTensors(Object.entries(call.inputs).map(([name, made]) => [name, inputTensor(name, made)]));
+  /** @throws ModelError INTERNAL for what is no call, CANCELLED where it need not begin */
+  #make(answers: CallMade['answers'], origin: CallOrigin, call: ModelCall, options: CallOptions, open: OpenCall): number {
+    const { signal } = options;
+    const { fields, inputs } = givenCall(call, origin.request?.id ?? '', options);
+    if (signal?.aborted) throw new ModelError('the call was cancelled', 'CANCELLED');
+    const { tensors, memory } = packTensors(inputs);
     const number = this.#free.pop() ?? this.#open.length;
     const cancel = (): void => this.#post({ kind: 'call-cancelled', call: number });
     this.#open[number] = {
@@ -122,23 +124,13 @@ export class WorkerCalls {
         slot: origin.slot,
         of: origin.request?.of ?? -1,
         answers,
-        model: call.model,
-        version: call.version ?? '',
-        id: call.id ?? origin.request?.id ?? '',
         inputs: tensors,
         memory,
-        outputs: call.outputs ?? [],
-        parameters: toWireParameters(Object.entries(call.parameters ?? {})),
-        sequenceId: typeof call.sequenceId === 'number' ? BigInt(call.sequenceId) : (call.sequenceId ?? 0n),
-        sequenceStart: call.sequenceStart === true,
-        sequenceEnd: call.sequenceEnd === true,
-        priority: BigInt(call.priority ?? 0),
-        timeoutMicroseconds: BigInt(call.timeoutMicroseconds ?? 0),
+        ...fields,
       },
       [memory],
     );
-    if (signal?.aborted) cancel();
-    else signal?.addEventListener('abort', cancel, { once: true });
+    signal?.addEventListener('abort', cancel, { once: true });
     return number;
   }
 }

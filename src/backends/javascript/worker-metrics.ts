@@ -1,4 +1,5 @@
 import type { CustomMetricKind } from '../../streams/inference/custom-metrics.ts';
+import { givenMetric, givenNumber } from './given-metric.ts';
 import type { ModelCounter, ModelGauge, ModelHistogram, ModelMetrics } from './model-context.ts';
 import { ModelError } from './model-module.ts';
 import type { Questions } from './questions.ts';
@@ -9,11 +10,15 @@ const mostUpdates = 1000;
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Metrics that a model makes: the main thread has them, and hears of what changes once a tick. */
+/**
+ * Metrics that a model makes: the main thread has them, and hears of what changes once a tick. What a loop does to one counter or gauge is one change.
+ */
 export class WorkerMetrics implements ModelMetrics {
   readonly #post: (message: FromWorker) => void;
   readonly #questions: Questions;
   #updates: MetricUpdate[] = [];
+  /** Where the last change of each metric stands among the updates. */
+  readonly #lastOf: (number | undefined)[] = [];
 
   constructor(post: (message: FromWorker) => void, questions: Questions) {
     this.#post = post;
@@ -24,8 +29,9 @@ export class WorkerMetrics implements ModelMetrics {
     const metric = await this.#make('counter', name, description, labels);
     return {
       increment: (by = 1) => {
-        if (!(by >= 0)) throw new ModelError(`counter '${name}' cannot be incremented by ${by}`, 'INVALID_ARGUMENT');
-        this.#update([metric, 'increment', by]);
+        const step = givenNumber(name, 'a step', by);
+        if (!(step >= 0)) throw new ModelError(`counter '${name}' cannot be incremented by ${step}`);
+        this.#update(metric, 'increment', step);
       },
       value: () => this.#value(metric),
     };
@@ -34,22 +40,20 @@ export class WorkerMetrics implements ModelMetrics {
   async gauge(name: string, description: string, labels: Labels = {}): Promise<ModelGauge> {
     const metric = await this.#make('gauge', name, description, labels);
     return {
-      set: (value) => this.#update([metric, 'set', value]),
-      increment: (by = 1) => this.#update([metric, 'increment', by]),
+      set: (value) => this.#update(metric, 'set', givenNumber(name, 'a value', value)),
+      increment: (by = 1) => this.#update(metric, 'increment', givenNumber(name, 'a step', by)),
       value: () => this.#value(metric),
     };
   }
 
   async histogram(name: string, description: string, buckets: readonly number[], labels: Labels = {}): Promise<ModelHistogram> {
     const metric = await this.#make('histogram', name, description, labels, buckets);
-    return { observe: (value) => this.#update([metric, 'observe', value]) };
+    return { observe: (value) => this.#update(metric, 'observe', givenNumber(name, 'a value', value)) };
   }
 
-  async #make(metric: CustomMetricKind, name: string, description: string, labels: Labels, buckets?: readonly number[]): Promise<number> {
-    const made = this.#questions.ask((question) =>
-      this.#post({ kind: 'make-metric', question, name, description, metric, labels: { ...labels }, buckets }),
-    );
-    return Number(await made);
+  async #make(kind: CustomMetricKind, name: string, description: string, labels: Labels, buckets?: readonly number[]): Promise<number> {
+    const given = givenMetric({ name, description, labels, buckets });
+    return Number(await this.#questions.ask((question) => this.#post({ kind: 'make-metric', question, metric: kind, ...given })));
   }
 
   async #value(metric: number): Promise<number> {
@@ -57,8 +61,19 @@ export class WorkerMetrics implements ModelMetrics {
     return Number(await this.#questions.ask((question) => this.#post({ kind: 'ask-metric', question, metric })));
   }
 
-  #update(update: MetricUpdate): void {
-    if (this.#updates.push(update) === 1) setImmediate(() => this.#flush());
+  #update(metric: number, what: MetricUpdate[1], value: number): void {
+    const place = this.#lastOf[metric];
+    const last = place === undefined ? undefined : this.#updates[place];
+    if (place !== undefined && last !== undefined && last[1] === what && what !== 'observe') {
+      const together = what === 'increment' ? last[2] + value : value;
+      // What is no number is refused, and it alone.
+      if (!Number.isNaN(together) && !Number.isNaN(last[2])) {
+        this.#updates[place] = [metric, what, together];
+        return;
+      }
+    }
+    this.#lastOf[metric] = this.#updates.length;
+    if (this.#updates.push([metric, what, value]) === 1) setImmediate(() => this.#flush());
     else if (this.#updates.length >= mostUpdates) this.#flush();
   }
 
@@ -66,5 +81,6 @@ export class WorkerMetrics implements ModelMetrics {
     if (this.#updates.length === 0) return;
     this.#post({ kind: 'metric-updates', updates: this.#updates });
     this.#updates = [];
+    this.#lastOf.length = 0;
   }
 }

@@ -67,6 +67,30 @@ export type FromWorker =
   /** Nothing runs any more, and `unload` has ended. */
   | { readonly kind: 'unloaded' };
 
+const fromWorkerKinds: Readonly<Record<FromWorker['kind'], true>> = {
+  ready: true,
+  'not-loaded': true,
+  outputs: true,
+  failed: true,
+  log: true,
+  call: true,
+  'call-cancelled': true,
+  'call-read': true,
+  'ask-ready': true,
+  'make-metric': true,
+  'ask-metric': true,
+  'metric-updates': true,
+  unloaded: true,
+};
+
+/** Packages that a model imports can post to the thread's parent too. */
+export const isFromWorker = (message: unknown): message is FromWorker =>
+  typeof message === 'object' &&
+  message !== null &&
+  'kind' in message &&
+  typeof message.kind === 'string' &&
+  Object.hasOwn(fromWorkerKinds, message.kind);
+
 export interface Reply {
   readonly kind: 'reply';
   readonly question: number;

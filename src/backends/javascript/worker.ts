@@ -1,10 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { NumberRing } from '../workers/number-ring.ts';
 import { WireEnd } from '../workers/wire-end.ts';
-import { describeFault, loadModel } from './load-model.ts';
+import { describeFault } from './describe-fault.ts';
+import { loadModel } from './load-model.ts';
 import { LogLines } from './log-lines.ts';
 import type { LoadContext } from './model-context.ts';
-import type { Model } from './model-module.ts';
+import { type Model, ModelError } from './model-module.ts';
 import { ModelRunner } from './model-runner.ts';
 import { Questions } from './questions.ts';
 import { textOf, toModelError, wireErrorOf } from './wire-error.ts';
@@ -47,11 +48,14 @@ const context: LoadContext = {
     error: (message) => log.write('error', message),
     warning: (message) => log.write('warning', message),
     info: (message) => log.write('info', message),
-    verbose: (message, level = 1) => log.write(level, message),
+    verbose: (message, level = 1) => log.write(Number.isSafeInteger(level) ? level : 1, message),
   },
   metrics: new WorkerMetrics(post, questions),
-  isModelReady: async (model, version = '') =>
-    (await questions.ask((question) => post({ kind: 'ask-ready', question, model, version }))) === true,
+  isModelReady: async (model, version = '') => {
+    if (typeof model !== 'string' || typeof version !== 'string')
+      throw new ModelError('isModelReady: expected name and version as strings');
+    return (await questions.ask((question) => post({ kind: 'ask-ready', question, model, version }))) === true;
+  },
 };
 
 const clockOf = (offsetMs: number | undefined): (() => number) | undefined =>

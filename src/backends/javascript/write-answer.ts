@@ -1,11 +1,13 @@
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import { type AnswerExtras, answerFields, answerFlags, answerWords, outputWords } from './batch-layout.ts';
 import type { BatchRequest } from './batch-request.ts';
+import { faultOf } from './given-answer.ts';
+import { givenParameters } from './given-parameters.ts';
 import { outputTensor } from './made-tensor.ts';
 import type { ModelAnswer } from './model-answer.ts';
 import { ModelError } from './model-module.ts';
 import type { Place, SlotOutputs } from './slot-outputs.ts';
-import { wireErrorOf } from './wire-error.ts';
+import { detailOf, wireErrorOf } from './wire-error.ts';
 import { toWireParameters } from './wire-parameters.ts';
 import type { WorkerPorts } from './worker-ports.ts';
 
@@ -17,6 +19,8 @@ export interface AnswerTarget {
   readonly ports: WorkerPorts;
   /** Whether an output that lies in the slot's memory stays where it is: its model has no occasion to change it before it is read. */
   readonly sharing: 'shared' | 'copied';
+  /** Takes what the log should say about an answer that has failed. */
+  readonly onFault: (detail: string) => void;
 }
 
 /** Writes an answer at word `at`, or the error that it turns out to be. Answers where the next one begins. */
@@ -24,18 +28,16 @@ export const writeAnswer = (
   target: AnswerTarget,
   at: number,
   request: BatchRequest,
-  answer: ModelAnswer | ModelError,
+  answer: ModelAnswer | Error,
   isLast: boolean,
 ): number => {
   const { outputs } = target;
   let end = at + answerWords;
   let count = 0;
-  let error: unknown;
   let extras: Partial<AnswerExtras> | undefined;
-  if (answer instanceof ModelError) error = answer;
-  else if (typeof answer !== 'object' || answer === null) error = new ModelError(`expected an object as response, got ${typeof answer}`);
-  else if (answer.error !== undefined) error = answer.error;
-  else {
+  let isRescheduled = false;
+  let error = faultOf(answer);
+  if (error === undefined && !(answer instanceof Error)) {
     try {
       for (const name in answer.outputs) {
         const made = answer.outputs[name];
@@ -47,7 +49,8 @@ export const writeAnswer = (
         end = writeOutput(target, end, index, outputTensor(made, port));
         count++;
       }
-      if (answer.parameters !== undefined) extras = { parameters: toWireParameters(Object.entries(answer.parameters)) };
+      if (answer.parameters !== undefined) extras = { parameters: toWireParameters(givenParameters(answer.parameters)) };
+      isRescheduled = answer.reschedule === true;
     } catch (reason) {
       error = reason;
     }
@@ -56,10 +59,11 @@ export const writeAnswer = (
     end = at + answerWords;
     count = 0;
     extras = { error: wireErrorOf(error, (message) => ({ code: 'INTERNAL', message })) };
+    const detail = detailOf(error);
+    if (detail !== '') target.onFault(detail);
   }
   outputs.makeRoom(end);
   const { words } = outputs;
-  const isRescheduled = error === undefined && !(answer instanceof ModelError) && answer.reschedule === true;
   words[at + answerFields.length] = end - at;
   words[at + answerFields.of] = request.of;
   words[at + answerFields.flags] = (isLast || isRescheduled ? answerFlags.isLast : 0) + (isRescheduled ? answerFlags.isRescheduled : 0);

@@ -37,6 +37,7 @@ export const fromProcess = {
   executed: 38,
   call: 39,
   cancelCall: 40,
+  taken: 41,
   log: 42,
   ask: 43,
   metric: 44,

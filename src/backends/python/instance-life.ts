@@ -133,6 +133,9 @@ export class InstanceLife {
       case fromProcess.call:
         this.#caller.start(frame);
         return;
+      case fromProcess.taken:
+        this.#caller.taken(frame);
+        return;
       case fromProcess.cancelCall:
         this.#caller.cancel(frame.id);
         return;

@@ -42,7 +42,7 @@ export const instanceStart = (
   files: ModelFiles,
   spec: ModelSpec,
   { kind, device, name }: Placement,
-  { memoryBytes, growthBytes, callLimit }: PythonSettings,
+  { memoryBytes, growthBytes, callLimit, roomSeconds }: PythonSettings,
 ): ((prefix: string) => Readonly<Record<string, unknown>>) => {
   const args = argumentsOf(files, { kind, device, instance: name, version: spec.version, config: spec.config });
   return (prefix) => ({
@@ -57,6 +57,7 @@ export const instanceStart = (
     memoryBytes,
     growthBytes,
     calls: callLimit,
+    roomSeconds,
   });
 };
 

@@ -1,4 +1,3 @@
-import type { Subscription } from 'rxjs';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
@@ -6,6 +5,7 @@ import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Datatype } from '../../streams/tensors/datatype.ts';
 import { Tensor } from '../../streams/tensors/tensor.ts';
 import { type Frame, frameFlags, toProcess } from './frames.ts';
+import { type CallHead, OpenCall } from './open-call.ts';
 import { parametersText, parseParameters } from './parameters-text.ts';
 import type { ProcessMemory } from './process-memory.ts';
 import { noFields, type PythonProcess } from './python-process.ts';
@@ -13,7 +13,7 @@ import { numberOfCode } from './read-answers.ts';
 import { datatypeOf } from './tensor-codes.ts';
 import { writeAnswer } from './write-answer.ts';
 
-/** Of answers that a process has not yet read; past it a call that answers many times ends. */
+/** Of answers whose memory a process has not given back; past it a call that answers many times ends. */
 const mostUnreadBytes = 256 * 2 ** 20;
 
 export interface ModelCallerConfig {
@@ -24,35 +24,6 @@ export interface ModelCallerConfig {
   readonly callerFrom: (batch: number, model: string) => Caller;
 }
 
-/** As `ModelCall.encode` of `stub/weir_stub/calls.py` writes it. */
-interface CallHead {
-  readonly model: string;
-  readonly version: number;
-  readonly id: string;
-  readonly correlation: string;
-  readonly isText: boolean;
-  readonly flags: number;
-  readonly timeout: string;
-  readonly parameters: string;
-  readonly outputs: readonly string[];
-  /** Name, number of the datatype, shape, segment of this server's memory + 1 or 0, offset, bytes. */
-  readonly inputs: readonly (readonly [string, number, readonly number[], number, number, number])[];
-  readonly batch: number;
-}
-
-interface Call {
-  readonly id: number;
-  readonly batch: number;
-  readonly model: string;
-  /** Of the process's memory: the inputs lie there until the call has ended. */
-  readonly block: number;
-  readonly length: number;
-  readonly isDecoupled: boolean;
-  subscription: Subscription | undefined;
-  isOver: boolean;
-  answers: number;
-}
-
 const decoupledRefused = (model: string): string =>
   `Model ${model} is using the decoupled. The current BLS request call doesn't support models using the decoupled transaction policy. ` +
   "Please use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for decoupled models.'";
@@ -60,7 +31,7 @@ const decoupledRefused = (model: string): string =>
 /** Requests that a model's process makes of other models. Its library bounds how many run at once. */
 export class ModelCaller {
   readonly #config: ModelCallerConfig;
-  #open: Call[] = [];
+  #open: OpenCall[] = [];
   #unreadBytes = 0;
   /** Bytes of unread answers by block of this server's memory; 0 for one that holds none. */
   readonly #unread: number[] = [];
@@ -74,23 +45,18 @@ export class ModelCaller {
     const length = buffer.readUInt32LE(frame.offset);
     const data = frame.offset + buffer.readUInt32LE(frame.offset + 4);
     const head: CallHead = JSON.parse(buffer.toString('utf8', frame.offset + 8, frame.offset + 8 + length));
-    const call: Call = {
-      id: frame.id,
-      batch: head.batch,
-      model: head.model,
-      block: frame.block,
-      length: frame.length,
-      isDecoupled: (frame.flags & frameFlags.isDecoupled) !== 0,
-      subscription: undefined,
-      isOver: false,
-      answers: 0,
-    };
+    const call = new OpenCall(frame, head);
     this.#open.push(call);
     try {
-      this.#subscribe(call, this.#requestOf(head, buffer, data));
+      this.#subscribe(call, this.#requestOf(call, head, buffer, data));
     } catch (error) {
       this.#fail(call, toInferError(error));
     }
+  }
+
+  /** The model has taken so many answers of a call. */
+  taken({ id, offset, length }: Frame): void {
+    this.#open.find((each) => each.id === id)?.take(offset, length);
   }
 
   cancel(id: number): void {
@@ -119,7 +85,7 @@ export class ModelCaller {
     this.#unread[block] = 0;
   }
 
-  #subscribe(call: Call, request: InferRequest): void {
+  #subscribe(call: OpenCall, request: InferRequest): void {
     const { calls } = this.#config;
     const { modelName, modelVersion } = request;
     if (!calls.isReady(modelName, modelVersion)) {
@@ -135,7 +101,7 @@ export class ModelCaller {
     else call.subscription = subscription;
   }
 
-  #requestOf(head: CallHead, buffer: Buffer, data: number): InferRequest {
+  #requestOf(call: OpenCall, head: CallHead, buffer: Buffer, data: number): InferRequest {
     const inputs = new Map<string, Tensor>();
     for (const [name, code, shape, segment, offset, size] of head.inputs) {
       const memory = segment === 0 ? buffer : this.#config.memory.own(segment - 1);
@@ -155,13 +121,15 @@ export class ModelCaller {
       priority: 0n,
       timeoutMicroseconds: BigInt(head.timeout),
       caller: this.#config.callerFrom(head.batch, head.model),
+      demand: call.isDecoupled ? call : undefined,
     };
   }
 
-  #answer(call: Call, response: InferResponse): void {
+  #answer(call: OpenCall, response: InferResponse): void {
     if (call.isOver) return;
     call.answers++;
     if (response.error !== undefined) {
+      if (call.isDecoupled) call.give(0);
       this.#tellError(call, response.error, response.isLast);
     } else {
       if (call.answers > 1 && this.#unreadBytes > mostUnreadBytes) {
@@ -179,23 +147,24 @@ export class ModelCaller {
     if (response.isLast || !call.isDecoupled) this.#end(call);
   }
 
-  #complete(call: Call): void {
+  #complete(call: OpenCall): void {
     if (call.isOver) return;
     this.#end(call);
     if (!call.isDecoupled) this.#tellError(call, new InferError('INTERNAL', `Model ${call.model} has given no response`), true);
     else this.#config.process().send({ ...emptyEnd, id: call.id });
   }
 
-  #send(call: Call, { outputs, parameters }: InferResponse, isLast: boolean): void {
+  #send(call: OpenCall, { outputs, parameters }: InferResponse, isLast: boolean): void {
     const { memory } = this.#config;
     const flags = isLast ? frameFlags.isLast : 0;
     const written = writeAnswer(memory, outputs, parametersText(parameters));
+    if (call.isDecoupled) call.give(written.length);
     this.#unread[written.block.id] = written.length;
     this.#unreadBytes += written.length;
     memory.lend(toProcess.callAnswer, call.id, written.block, written.length, flags);
   }
 
-  #fail(call: Call, error: InferError): void {
+  #fail(call: OpenCall, error: InferError): void {
     if (call.isOver) return;
     this.#end(call);
     // What the called model itself says comes as it is; what kept it from running is told with its name.
@@ -204,18 +173,18 @@ export class ModelCaller {
     this.#tellError(call, new InferError('INTERNAL', message), true);
   }
 
-  #tellError({ id }: Call, { code, message }: InferError, isLast: boolean): void {
+  #tellError({ id }: OpenCall, { code, message }: InferError, isLast: boolean): void {
     const text = JSON.stringify({ code: numberOfCode(code), message });
     this.#config.process().sendText(toProcess.callAnswer, id, text, { flags: frameFlags.isError | (isLast ? frameFlags.isLast : 0) });
   }
 
-  #cancel(call: Call): void {
+  #cancel(call: OpenCall): void {
     if (call.isOver) return;
     this.#end(call);
     this.#tellError(call, new InferError('CANCELLED', ''), true);
   }
 
-  #end(call: Call): void {
+  #end(call: OpenCall): void {
     call.isOver = true;
     this.#open.splice(this.#open.indexOf(call), 1);
     call.subscription?.unsubscribe();

@@ -5,6 +5,7 @@ import { InferError, toInferError } from '../../streams/inference/error.ts';
 import { noParameters } from '../../streams/inference/parameters.ts';
 import type { Caller } from '../../streams/inference/request.ts';
 import type { Tensors } from '../../streams/tensors/tensor.ts';
+import { AnswerBlock } from './answer-block.ts';
 import { callerFrom } from './caller-from.ts';
 import { type Frame, frameFlags, fromProcess, toProcess } from './frames.ts';
 import { OpenRun } from './open-run.ts';
@@ -36,7 +37,7 @@ const noOutputs: Tensors = new Map();
  *
  * The process executes one batch after the other and is given no more than `capacity` that it has not executed; others wait here, at most as many as
  * there are leases. A decoupled model's batches stay open past their execution until each request has had its last answer; there is no bound but the
- * instance's callers.
+ * instance's callers. An answer for which its caller has no room waits in the process's memory, and the process waits for that.
  *
  * Unsubscribing from a run drops its answers. A batch that waits here is forgotten; one that the process has is marked as cancelled, which
  * the model may see, and is skipped if its execution has not begun.
@@ -49,6 +50,7 @@ export class PythonInstance implements Instance {
   readonly #runs: (OpenRun | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
   readonly #waiting: OpenRun[] = [];
+  readonly #onEmpty = (run: OpenRun): void => this.#endIfDone(run);
   /** Given to the process and not executed. */
   #given = 0;
   #state: 'running' | 'stopping' | 'dead' = 'running';
@@ -81,7 +83,10 @@ export class PythonInstance implements Instance {
   die(error: InferError): void {
     this.#state = 'dead';
     const lost = [...this.#waiting.splice(0), ...this.#runs.splice(1).flatMap((run) => run ?? [])];
-    for (const { subscriber } of lost) subscriber.error(error);
+    for (const run of lost) {
+      run.forget();
+      run.subscriber.error(error);
+    }
   }
 
   /** A message about a batch. False for any other. */
@@ -111,7 +116,7 @@ export class PythonInstance implements Instance {
       subscriber.error(new InferError('UNAVAILABLE', `model instance '${this.#config.name}' is not running`, { reason: 'BACKEND' }));
       return undefined;
     }
-    const run = new OpenRun(batch, subscriber);
+    const run = new OpenRun(batch, subscriber, this.#onEmpty);
     const onCancelled = (of: number): void => this.#cancelOne(run, of);
     batch.onCancelled = onCancelled;
     this.#waiting.push(run);
@@ -143,8 +148,8 @@ export class PythonInstance implements Instance {
   }
 
   #cancelOne(run: OpenRun, of: number): void {
-    run.markCancelled(of);
     if (run.batch.requests.length === 1 && run.id !== 0) this.#config.onAbandoned(run.id);
+    run.letGo(of);
   }
 
   /** Whoever subscribed has gone, or has had everything. */
@@ -155,37 +160,41 @@ export class PythonInstance implements Instance {
       return;
     }
     if (this.#runs[run.id] !== run) return;
-    run.markAllCancelled();
     this.#config.onAbandoned(run.id);
+    run.letGoAll();
   }
 
   /** Emits while the block is still lent, and frees it before it completes, since that may bring the next batch. */
   #answer(frame: Frame): void {
     const { memory, isDecoupled } = this.#config;
     const run = this.#runs[frame.id];
-    const answers = new AnswerReader(memory.theirs(frame), frame.offset, memory.own);
-    if (run !== undefined) {
-      const { times } = run.batch;
-      if (!isDecoupled) {
-        times.outputStartMs = machineScheduler.now();
-        times.inputEndMs = Math.max(times.inputEndMs, times.outputStartMs - answers.runMs);
-      }
-      this.#emit(run, answers);
+    if (run === undefined) {
+      memory.hasRead(frame.block, frame.length);
+      return;
     }
-    memory.hasRead(frame.block, frame.length);
-    if (run === undefined) return;
+    const answers = new AnswerReader(memory.theirs(frame), frame.offset, memory.own);
+    if (isDecoupled) {
+      const block = new AnswerBlock(memory, frame);
+      while (!answers.isEmpty) this.#offer(run, answers.next(), block);
+      block.letGo();
+    } else {
+      const { times } = run.batch;
+      times.outputStartMs = machineScheduler.now();
+      times.inputEndMs = Math.max(times.inputEndMs, times.outputStartMs - answers.runMs);
+      while (!answers.isEmpty) this.#offer(run, answers.next(), undefined);
+      memory.hasRead(frame.block, frame.length);
+    }
     if ((frame.flags & frameFlags.isExecuted) !== 0) this.#markExecuted(run);
     this.#endIfDone(run);
   }
 
-  #emit(run: OpenRun, answers: AnswerReader): void {
-    const { subscriber } = run;
-    while (!answers.isEmpty) {
-      const part = answers.next();
-      if (!run.isOpen(part.of)) continue;
-      if (part.isLast) run.end(part.of);
-      if (!subscriber.closed) subscriber.next(part);
-    }
+  /** Emits it; of a decoupled model once there is room for it. */
+  #offer(run: OpenRun, part: Part, block: AnswerBlock | undefined): void {
+    if (!run.awaits(part.of)) return;
+    if (part.isLast) run.endAwaiting(part.of);
+    const held = this.#config.isDecoupled ? run.holds(part.of) : undefined;
+    if (held === undefined) run.emit(part);
+    else held.add(part, block);
   }
 
   #executed({ id, flags }: Frame, payload: Buffer): void {
@@ -209,9 +218,7 @@ export class PythonInstance implements Instance {
   }
 
   #endOne(run: OpenRun, of: number, error: InferError | undefined): void {
-    if (!run.isOpen(of)) return;
-    run.end(of);
-    if (!run.subscriber.closed) run.subscriber.next({ of, outputs: noOutputs, parameters: noParameters, isLast: true, error });
+    this.#offer(run, { of, outputs: noOutputs, parameters: noParameters, isLast: true, error }, undefined);
   }
 
   #abandoned(id: number, payload: Buffer): void {
@@ -223,6 +230,7 @@ export class PythonInstance implements Instance {
   }
 
   #endIfDone(run: OpenRun): void {
+    if (this.#runs[run.id] !== run) return;
     const isDone = run.hasEnded;
     if (isDone) {
       this.#runs[run.id] = undefined;

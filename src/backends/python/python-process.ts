@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duplex } from 'node:stream';
+import { Duplex, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { machineScheduler } from '../../streams/flow/clock.ts';
 import type { Log } from '../../streams/inference/log.ts';
@@ -10,8 +10,9 @@ import type { Interpreter } from './find-python.ts';
 import { frameReader } from './frame-reader.ts';
 import { type Frame, frameBytes, frameFlags, writeFrame } from './frames.ts';
 import { outputLines } from './output-lines.ts';
+import { readGently } from './read-gently.ts';
 
-const script = fileURLToPath(new URL('./stub/start.py', import.meta.url));
+const script = fileURLToPath(new URL('./stub/weir_start.py', import.meta.url));
 const channelFd = 3;
 
 /** After the end of a process, for what it said before. */
@@ -114,10 +115,8 @@ export class PythonProcess {
     });
     // A write to a process that has just ended; the end itself is told by the process.
     this.#channel.on('error', () => undefined);
-    const out = outputLines((line) => log.info(`${name}: ${line}`));
-    const errors = outputLines((line) => log.warning(`${name}: ${line}`));
-    this.#child.stdout?.on('data', out.write).once('end', out.end);
-    this.#child.stderr?.on('data', errors.write).once('end', errors.end);
+    this.#print(this.#child.stdout, (line) => log.info(`${name}: ${line}`));
+    this.#print(this.#child.stderr, (line) => log.warning(`${name}: ${line}`));
     this.#child.once('error', (error) => {
       this.#fault ??= error.message;
       if (this.#child.pid === undefined) this.#end(undefined);
@@ -128,6 +127,14 @@ export class PythonProcess {
       killGroup(this.#child);
       this.#endWhenRead(code ?? undefined);
     });
+  }
+
+  #print(stream: Readable | null, onLine: (line: string) => void): void {
+    if (stream === null) return;
+    const { write, end } = outputLines(onLine);
+    const readRest = readGently(stream, write, machineScheduler);
+    stream.once('end', end);
+    this.#child.once('exit', readRest);
   }
 
   /** What it said last may still lie in the pipe. A program of its that left the group could hold that open for ever. */
@@ -176,12 +183,14 @@ const channelOf = ({ stdio }: ChildProcess): Duplex => {
   return channel;
 };
 
-const killGroup = ({ pid }: ChildProcess): void => {
+const killGroup = (child: ChildProcess): void => {
+  const { pid } = child;
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nobody of the group is left.
+    // Nobody of the group is left, unless it has gone over to another one.
+    child.kill('SIGKILL');
   }
 };
 

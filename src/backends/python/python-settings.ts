@@ -9,6 +9,8 @@ export interface PythonSettings {
   readonly timeoutMs: number;
   /** Model calls of one process that run at once. */
   readonly callLimit: number;
+  /** The longest that a response sender waits for room for one answer; 0 for not at all. */
+  readonly roomSeconds: number;
   /** Names of shared memory begin with it. */
   readonly prefix: string;
 }
@@ -38,6 +40,7 @@ export const pythonSettingNames: readonly string[] = [
   'shm-growth-byte-size',
   'stub-timeout-seconds',
   'thread-pool-size',
+  'send-timeout-seconds',
   'shm-region-prefix-name',
 ];
 
@@ -47,5 +50,6 @@ export const readPythonSettings = (settings: ReadonlyMap<string, string>): Pytho
   growthBytes: atLeast(1, 'shm-growth-byte-size', integer(settings, 'shm-growth-byte-size', mebibyte)),
   timeoutMs: 1000 * atLeast(1, 'stub-timeout-seconds', integer(settings, 'stub-timeout-seconds', 30)),
   callLimit: atLeast(1, 'thread-pool-size', integer(settings, 'thread-pool-size', 32)),
+  roomSeconds: integer(settings, 'send-timeout-seconds', 30),
   prefix: prefixOf(settings.get('shm-region-prefix-name') ?? 'triton_python_backend_shm_region_'),
 });

@@ -32,7 +32,7 @@ export interface StartedProcess {
 const exactIntegers = (_key: string, value: unknown, { source }: { readonly source?: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
 
-/** `start.py` ends with it when numpy cannot be imported. */
+/** `weir_start.py` ends with it when numpy cannot be imported. */
 const noNumpy = 73;
 
 /** Starts a process and tells it what to do. Its model may take as long as it likes to be ready; only until it listens it has a limit. */

@@ -17,6 +17,7 @@ export const repeatBackend = ({ scheduler }: RepeatConfig = { scheduler: machine
   name: 'repeat',
   needsModelFile: false,
   gathers: false,
+  ignoresWholeInputs: true,
   answersMany: true,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec) =>

@@ -23,6 +23,7 @@ export const squareBackend = ({ scheduler }: SquareConfig = { scheduler: machine
   name: 'square',
   needsModelFile: false,
   gathers: false,
+  ignoresWholeInputs: true,
   answersMany: true,
   describe: () => Promise.resolve(undefined),
   open: (_files, spec) =>

@@ -43,8 +43,9 @@ export class WireEnd<Incoming extends object, Outgoing extends object> {
   }
 
   send(message: Outgoing, transfer?: readonly Transferable[]): void {
-    this.#sent++;
     this.#config.post(message, transfer);
+    // Not before: one that cannot be sent throws, and what counted it would wait for it for ever.
+    this.#sent++;
   }
 
   sendNumber(value: number): void {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { interval } from 'rxjs';
 import { WebSocketServer } from 'ws';
+import { machineScheduler, type Scheduler } from '../../streams/flow/clock.ts';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import { chooseSubprotocol } from './choose-subprotocol.ts';
@@ -18,6 +20,8 @@ export interface WebSocketOptions {
   readonly maxInflight?: number | undefined;
   /** `--ws-ping-interval`; a client that is silent for that long after a ping is ended. 0 for no pings. */
   readonly pingIntervalMs?: number | undefined;
+  /** Says when to ping. */
+  readonly scheduler?: Scheduler | undefined;
   /** `--ws-max-message-bytes`; also what one tensor written as JSON may take. */
   readonly maxMessageBytes?: number | undefined;
   /** `--ws-allowed-origin`: origins besides the server's own whose pages may connect; `*` for all. */
@@ -53,6 +57,7 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
     log,
     maxInflight = 64,
     pingIntervalMs = 20_000,
+    scheduler = machineScheduler,
     maxMessageBytes = 64 * MiB,
     allowedOrigins = [],
     maxConnections = 10_000,
@@ -82,7 +87,7 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
   const tick = (): void => {
     for (const connection of connections) connection.tick();
   };
-  const pings = pingIntervalMs > 0 ? setInterval(tick, pingIntervalMs).unref() : undefined;
+  const pings = pingIntervalMs > 0 ? interval(pingIntervalMs, scheduler).subscribe(tick) : undefined;
 
   const onClosed = (connection: Connection, code: number): void => {
     connections.delete(connection);
@@ -130,7 +135,7 @@ export const serveWebSocket = (dataPlane: DataPlane, options: WebSocketOptions):
 
   const close = async (deadline: AbortSignal): Promise<void> => {
     isClosing = true;
-    clearInterval(pings);
+    pings?.unsubscribe();
     if (connections.size === 0) allClosed.resolve();
     for (const connection of connections) connection.drain();
     const cut = (): void => {

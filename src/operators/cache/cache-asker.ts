@@ -56,10 +56,6 @@ export class CacheAsker implements Unsubscribable {
     this.#config = config;
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   /** Emits what its source has that it has not had yet. An emission may bring more, or end it. */
   pump(): void {
     const { source } = this;

@@ -111,6 +111,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
     while (this.#mustStart) {
       this.#mustStart = false;
       const leader = this.askers.first;
+      // They may all have gone when the one before failed.
       if (leader === undefined) break;
       this.#leader = leader;
       this.#owner.onLeads(leader);
@@ -141,7 +142,6 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   complete(): void {
     if (this.#end !== undefined) return;
     this.#passOn();
-    if (this.#end !== undefined) return;
     this.#end = 'complete';
     if (!this.#isPassing) this.#owner.onWhole(this);
     this.#deliverAll();
@@ -150,7 +150,6 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   error(thrown: unknown): void {
     if (this.#end !== undefined) return;
     this.#passOn();
-    if (this.#end !== undefined) return;
     const error = toInferError(thrown);
     const others = this.askers.length - (this.#leader === undefined ? 0 : 1);
     if (error.reason !== 'BACKEND' && others > 0 && this.#recorded.length === 0 && !this.#isPassing) {
@@ -166,11 +165,12 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
   leave(asker: CacheAsker): void {
     if (asker.place !== undefined) this.askers.remove(asker.place);
     if (asker === this.#leader) this.#leader = undefined;
-    if (this.askers.length > 0 && this.#end === undefined) this.#demand?.reopen();
     if (this.askers.length > 0 || this.#end !== undefined) return;
     this.#end = 'complete';
     this.#drop();
     this.#running?.unsubscribe();
+    // A model that does not hear of it is not to wait for room.
+    this.#demand?.reopen();
   }
 
   #failLeader(error: InferError): void {
@@ -178,8 +178,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
     this.#leader = undefined;
     if (leader?.place !== undefined) this.askers.remove(leader.place);
     leader?.finish(error);
-    // The others may have gone meanwhile.
-    if (this.#end === undefined) this.start();
+    this.start();
   }
 
   /** Its tensors are valid now, so now everybody has it, after those on their way whose callers have brought this one. */
@@ -188,7 +187,6 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
     this.#isPassing = true;
     this.#passing.push({ response, to: [...this.askers].reverse() });
     this.#passOn();
-    if (response.isLast) this.complete();
   }
 
   /** An emission may bring the next answer, which then comes back here before it returns: so all goes in order, and the innermost call does it. */
@@ -197,7 +195,7 @@ export class SharedRun implements Observer<InferResponse>, AnswerSource, Hashed<
       const asker = pass.to.at(-1);
       // What was recorded goes first. It may bring an answer, too, and then this one has gone out by now.
       asker?.pump();
-      if (this.#passing[0] !== pass || pass.to.at(-1) !== asker) continue;
+      if (this.#passing[0] !== pass) continue;
       if (asker === undefined) {
         this.#passing.shift();
         continue;

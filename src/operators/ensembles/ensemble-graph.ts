@@ -40,6 +40,11 @@ export interface GraphStep {
   readonly branch: number;
   /** Of its outputs: another one where it answers many times. */
   readonly outputBranch: number;
+  /**
+   * A step behind it asks a model that answers many times and that it asks too, perhaps by way of other ensembles. That model may keep its instance while it
+   * waits: it must not be told to wait for those behind.
+   */
+  readonly isAskedAgain: boolean;
 }
 
 /**

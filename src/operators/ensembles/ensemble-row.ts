@@ -5,7 +5,7 @@ import type { Parameters } from '../../streams/inference/parameters.ts';
 import type { Tensor, Tensors } from '../../streams/tensors/tensor.ts';
 import type { BranchPlan } from './ensemble-plan.ts';
 import type { EnsembleRun } from './ensemble-run.ts';
-import type { EnsembleStepRun } from './ensemble-step-run.ts';
+import type { RowsAhead } from './rows-ahead.ts';
 import type { SequenceOverride } from './sequence-override.ts';
 
 /** What an ensemble answers for one row, and when it may be read: during the call that has it, unless it was kept. */
@@ -25,8 +25,8 @@ export const sizeOf = ({ outputs }: RowAnswer): number => {
 export class EnsembleRow implements Observer<RowAnswer> {
   readonly branch: BranchPlan;
   readonly tensors: JoinRow<Tensor>;
-  /** The step whose answer began it; undefined for the request's own row. */
-  readonly producer: EnsembleStepRun | undefined;
+  /** Of the step whose answer began it; undefined for the request's own row. */
+  readonly ahead: RowsAhead | undefined;
   readonly #run: EnsembleRun;
   #overrides: (SequenceOverride | undefined)[] | undefined;
   /** Where its answer waits for those of earlier rows, in a branch of which there are several. */
@@ -38,11 +38,11 @@ export class EnsembleRow implements Observer<RowAnswer> {
   /** Nothing will be done for it any more, but for its turn. */
   isOver = false;
 
-  constructor(run: EnsembleRun, branch: BranchPlan, producer: EnsembleStepRun | undefined) {
+  constructor(run: EnsembleRun, branch: BranchPlan, ahead: RowsAhead | undefined) {
     this.#run = run;
     this.branch = branch;
     this.tensors = new JoinRow(branch.join);
-    this.producer = producer;
+    this.ahead = ahead;
   }
 
   setOverride(slot: number, override: SequenceOverride): void {

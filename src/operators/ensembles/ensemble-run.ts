@@ -13,6 +13,7 @@ import { EnsembleRow, type RowAnswer, sizeOf } from './ensemble-row.ts';
 import { EnsembleStepRun } from './ensemble-step-run.ts';
 import { fitBatch } from './fit-batch.ts';
 import { keepOutputs } from './keep-outputs.ts';
+import type { RowsAhead } from './rows-ahead.ts';
 import { isSameSequence, sequenceOverride, sequenceParameters } from './sequence-override.ts';
 
 /** One request on its way through an ensemble, and the caller that waits for its answers. Ends once. */
@@ -23,6 +24,8 @@ export class EnsembleRun implements Unsubscribable {
   readonly spent: ComputeTimes = { inputMs: 0, inferMs: 0, outputMs: 0 };
   /** By step: what it asks, held until the request ends. */
   readonly models: StepModel[] = [];
+  /** By step, of those that answer many times. */
+  readonly ahead: RowsAhead[] = [];
   place: Place<EnsembleRun> | undefined;
   readonly #ensemble: Ensemble;
   readonly #plan: RunPlan;
@@ -53,7 +56,7 @@ export class EnsembleRun implements Unsubscribable {
     const { branches, inputs } = this.#plan;
     const [branch] = branches;
     if (branch === undefined || !this.#holdModels()) return;
-    const onOpen = (): void => this.#reopen();
+    const onOpen = (): void => this.#reopen(undefined);
     if (this.request.demand !== undefined) this.request.demand.onOpen = onOpen;
     const row = new EnsembleRow(this, branch, undefined);
     const whole: number[] = [];
@@ -121,7 +124,7 @@ export class EnsembleRun implements Unsubscribable {
   closeRow(row: EnsembleRow): void {
     if (!this.#isOpen) return;
     if (row.turn !== undefined) this.#openTurns--;
-    row.producer?.endRow(row.bytes, this.#ensemble.marks);
+    if (row.ahead?.endRow(row.bytes)) this.#reopen(row.ahead);
     this.#finish();
   }
 
@@ -165,17 +168,16 @@ export class EnsembleRun implements Unsubscribable {
 
   /** Undefined where the model answers faster than anything goes on with it, and does not wait. */
   #beginRow(step: EnsembleStepRun): EnsembleRow | undefined {
-    const { marks } = this.#ensemble;
-    if (step.rowsAhead >= marks.refuseRows || step.bytesAhead >= marks.refuseBytes) {
-      const text = `answers that wait for later steps exceed the limit of ${marks.refuseRows} answers or ${marks.refuseBytes} bytes`;
-      this.failStep(step, new InferError('RESOURCE_EXHAUSTED', text));
+    const { ahead } = step;
+    if (ahead?.isFull) {
+      this.failStep(step, this.#ensemble.tooFarAhead());
       return undefined;
     }
     const index = step.plan.step.outputBranch;
     const branch = this.#plan.branches[index];
     if (branch === undefined) return undefined;
-    const row = new EnsembleRow(this, branch, step);
-    step.beginRow(marks);
+    const row = new EnsembleRow(this, branch, ahead);
+    ahead?.beginRow();
     if (index !== this.#plan.answerBranch) return row;
     this.#order ??= this.#openOrder();
     this.#openTurns++;
@@ -199,7 +201,7 @@ export class EnsembleRun implements Unsubscribable {
   }
 
   #enter(row: EnsembleRow, plan: StepPlan): void {
-    const step = new EnsembleStepRun(this, row, plan);
+    const step = new EnsembleStepRun(this, row, plan, this.#ensemble.aheadOf(this, plan.step));
     const [override, ...others] = row.overridesOf(plan.inputs);
     step.override = override;
     if (override !== undefined && others.some((other) => !isSameSequence(override, other))) this.#ensemble.sayConflict(plan.step);
@@ -231,7 +233,7 @@ export class EnsembleRun implements Unsubscribable {
   /** Until the row is over they count for the step whose answer began it. */
   #addBytes(row: EnsembleRow, bytes: number): void {
     row.bytes += bytes;
-    row.producer?.addBytes(bytes, this.#ensemble.marks);
+    row.ahead?.addBytes(bytes);
   }
 
   #endRow(row: EnsembleRow): void {
@@ -286,9 +288,9 @@ export class EnsembleRun implements Unsubscribable {
     this.#ensemble.closed(this);
   }
 
-  /** Whoever asks has room again. */
-  #reopen(): void {
-    for (const step of [...this.#steps]) step.reopen();
+  /** There is room again for those that are so far ahead; undefined: whoever asks has room again for all of them. */
+  #reopen(ahead: RowsAhead | undefined): void {
+    for (const step of [...this.#steps]) if (ahead === undefined || step.ahead === ahead) step.reopen();
   }
 
   #anotherAnswer({ plan: { step } }: EnsembleStepRun): InferError {

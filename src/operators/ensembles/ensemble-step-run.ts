@@ -8,17 +8,8 @@ import type { StepPlan } from './ensemble-plan.ts';
 import type { EnsembleRow } from './ensemble-row.ts';
 import type { EnsembleRun } from './ensemble-run.ts';
 import { fitBatch } from './fit-batch.ts';
+import type { RowsAhead } from './rows-ahead.ts';
 import type { SequenceOverride } from './sequence-override.ts';
-
-/** Rows that a step may be ahead of the steps behind it. */
-export interface AheadMarks {
-  /** From here on the model is to wait, until half of it is left. */
-  readonly pauseRows: number;
-  readonly pauseBytes: number;
-  /** Past these the request fails. */
-  readonly refuseRows: number;
-  readonly refuseBytes: number;
-}
 
 const noTensors: Tensors = new Map();
 
@@ -30,6 +21,8 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
   readonly #run: EnsembleRun;
   /** Among those of the request that have not ended. */
   place: Place<EnsembleStepRun> | undefined;
+  /** Of the step, in this request; undefined where its model answers once. */
+  readonly ahead: RowsAhead | undefined;
   /** While it waits for its permit. */
   waitingPlace: Place<EnsembleStepRun> | undefined;
   /** What it has asked with. */
@@ -39,28 +32,24 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
   isEnded = false;
   /** It has answered. */
   hasAnswered = false;
-  /** Rows that its answers have begun and that are not over, and what was copied for them. */
-  rowsAhead = 0;
-  bytesAhead = 0;
-  #isPaused = false;
   /** It was closed when it ended. */
   #mayWait = false;
   #asking: Subscription | undefined;
 
-  constructor(run: EnsembleRun, row: EnsembleRow, plan: StepPlan) {
+  constructor(run: EnsembleRun, row: EnsembleRow, plan: StepPlan, ahead: RowsAhead | undefined) {
     this.#run = run;
     this.row = row;
     this.plan = plan;
+    this.ahead = ahead;
   }
 
   get answersMany(): boolean {
-    const { branch, outputBranch } = this.plan.step;
-    return branch !== outputBranch;
+    return this.ahead !== undefined;
   }
 
   /** Nothing that comes once it has ended is kept: nobody is to wait for room then, such as a model that does not hear of cancellations. */
   get isOpen(): boolean {
-    return this.isEnded || (!this.#isPaused && (this.#run.request.demand?.isOpen ?? true));
+    return this.isEnded || (this.ahead?.isPaused !== true && (this.#run.request.demand?.isOpen ?? true));
   }
 
   /** It has its permit. */
@@ -129,25 +118,6 @@ export class EnsembleStepRun implements Observer<InferResponse>, Demand {
   cancel(): void {
     this.#asking?.unsubscribe();
     if (this.#mayWait) this.onOpen?.();
-  }
-
-  /** An answer has begun a row. */
-  beginRow({ pauseRows }: AheadMarks): void {
-    this.rowsAhead++;
-    if (this.rowsAhead >= pauseRows) this.#isPaused = true;
-  }
-
-  addBytes(bytes: number, { pauseBytes }: AheadMarks): void {
-    this.bytesAhead += bytes;
-    if (this.bytesAhead >= pauseBytes) this.#isPaused = true;
-  }
-
-  endRow(bytes: number, { pauseRows, pauseBytes }: AheadMarks): void {
-    this.rowsAhead--;
-    this.bytesAhead -= bytes;
-    if (!this.#isPaused || this.rowsAhead > pauseRows / 2 || this.bytesAhead > pauseBytes / 2) return;
-    this.#isPaused = false;
-    this.reopen();
   }
 
   /** Whatever kept it waiting may be over. */

@@ -6,12 +6,13 @@ import type { Infer } from '../../streams/inference/infer.ts';
 import type { Log } from '../../streams/inference/log.ts';
 import type { QueueGauge, StageCounters } from '../../streams/inference/model-graph.ts';
 import type { InferRequest, RequestedOutput } from '../../streams/inference/request.ts';
-import { Tensor, type Tensors } from '../../streams/tensors/tensor.ts';
+import { copyTensor } from '../../streams/tensors/copy-tensor.ts';
 import { answersMany, type EnsembleGraph, type GraphStep } from './ensemble-graph.ts';
 import { ensemblePlans, type RunPlan } from './ensemble-plan.ts';
 import { type RowAnswer, sizeOf } from './ensemble-row.ts';
 import type { EnsembleRun } from './ensemble-run.ts';
-import type { AheadMarks, EnsembleStepRun } from './ensemble-step-run.ts';
+import type { EnsembleStepRun } from './ensemble-step-run.ts';
+import { type AheadMarks, RowsAhead } from './rows-ahead.ts';
 import { StepDesk } from './step-desk.ts';
 
 /** A version of a model as an ensemble uses it. */
@@ -46,10 +47,8 @@ const mostBytesAhead = 8 * 2 ** 20;
 const rowsRefused = 16_384;
 const bytesRefused = 64 * 2 ** 20;
 
-const copyOf = ({ datatype, shape, buffer, start, end }: Tensor): Tensor => new Tensor(datatype, shape, buffer.slice(start, end));
-
 const keep = ({ outputs, parameters }: RowAnswer): RowAnswer => {
-  const copies: Tensors = new Map([...outputs].map(([name, tensor]) => [name, copyOf(tensor)]));
+  const copies = new Map([...outputs].map(([name, tensor]) => [name, copyTensor(tensor)] as const));
   return { outputs: copies, parameters };
 };
 
@@ -63,9 +62,11 @@ const rowsOf = ({ maxBatchSize }: EnsembleGraph, { inputs }: InferRequest): numb
 export class Ensemble {
   readonly graph: EnsembleGraph;
   readonly models: StepModels;
-  readonly marks: AheadMarks;
   readonly planOf: (requested: readonly RequestedOutput[]) => RunPlan;
   readonly #config: EnsembleConfig;
+  readonly #marks: AheadMarks;
+  /** Of steps that are never told to wait. */
+  readonly #endlessMarks: AheadMarks;
   /** By step. */
   readonly #desks: readonly StepDesk<EnsembleStepRun>[];
   readonly #due = new WaitingList<EnsembleStepRun>();
@@ -80,12 +81,13 @@ export class Ensemble {
     this.models = config.models;
     this.planOf = ensemblePlans(graph);
     this.#desks = graph.steps.map(() => new StepDesk(limit));
-    this.marks = {
+    this.#marks = {
       pauseRows: limit === 0 ? rowsAheadWithoutLimit : Math.min(2 * limit, rowsRefused / 2),
       pauseBytes: mostBytesAhead,
       refuseRows: rowsRefused,
       refuseBytes: bytesRefused,
     };
+    this.#endlessMarks = { ...this.#marks, pauseRows: Number.POSITIVE_INFINITY, pauseBytes: Number.POSITIVE_INFINITY };
   }
 
   begin(run: EnsembleRun): void {
@@ -103,8 +105,8 @@ export class Ensemble {
     if (desk === undefined) return false;
     asked.waitingPlace = desk.enter(asked);
     if (asked.waitingPlace === undefined) this.#due.push(asked);
-    // How many rows of one request wait is bounded by how far its step may be ahead.
-    return asked.row.producer !== undefined || desk.counters.queued <= this.#config.maxQueueSize;
+    // How many rows of one request wait is bounded by how far the step that makes them may be ahead.
+    return asked.row.ahead !== undefined || desk.counters.queued <= this.#config.maxQueueSize;
   }
 
   leave(asked: EnsembleStepRun, as: 'out' | 'failed'): void {
@@ -121,8 +123,20 @@ export class Ensemble {
   pump(): void {
     if (this.#isPumping) return;
     this.#isPumping = true;
-    for (let step = this.#due.shift(); step !== undefined; step = this.#due.shift()) step.start();
-    this.#isPumping = false;
+    try {
+      for (let step = this.#due.shift(); step !== undefined; step = this.#due.shift()) step.start();
+    } finally {
+      this.#isPumping = false;
+    }
+  }
+
+  /** How far a step of a request is ahead; undefined for one that answers once. */
+  aheadOf({ ahead }: EnsembleRun, { index, branch, outputBranch, isAskedAgain }: GraphStep): RowsAhead | undefined {
+    const known = ahead[index];
+    if (known !== undefined || branch === outputBranch) return known;
+    const made = new RowsAhead(isAskedAgain ? this.#endlessMarks : this.#marks);
+    ahead[index] = made;
+    return made;
   }
 
   /** The line in which the answers of one request leave. */
@@ -190,6 +204,11 @@ export class Ensemble {
       'INVALID_ARGUMENT',
       `in ensemble '${this.graph.name}', ${requestPrefix(id)}unexpected deadlock, at least one output is not set while no more ensemble steps can be made`,
     );
+  }
+
+  tooFarAhead(): InferError {
+    const text = `answers that wait for later steps exceed the limit of ${rowsRefused} answers or ${bytesRefused} bytes`;
+    return new InferError('RESOURCE_EXHAUSTED', text);
   }
 
   sayConflict({ index, modelName }: GraphStep): void {

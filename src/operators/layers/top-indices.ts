@@ -10,8 +10,7 @@ export const topIndices = (values: ArrayLike<number | bigint>, first: number, co
     const right = values[first + b] ?? Number.NaN;
     if (left < right) return true;
     if (left > right) return false;
-    if (left === right) return a > b;
-    // At least one is NaN, which equals nothing.
+    // They are equal, or at least one is NaN.
     const isLeftNaN = Number.isNaN(left);
     return isLeftNaN === Number.isNaN(right) ? a > b : isLeftNaN;
   };
@@ -31,12 +30,10 @@ export const topIndices = (values: ArrayLike<number | bigint>, first: number, co
   };
   for (let index = 0; index < heap.length; index++) heap[index] = index;
   for (let parent = (heap.length >> 1) - 1; parent >= 0; parent--) sink(parent, heap.length);
-  if (heap.length > 0) {
-    for (let index = heap.length; index < count; index++) {
-      if (isWorse(index, heap[0] ?? 0)) continue;
-      heap[0] = index;
-      sink(0, heap.length);
-    }
+  for (let index = heap.length; index < count; index++) {
+    if (isWorse(index, heap[0] ?? 0)) continue;
+    heap[0] = index;
+    sink(0, heap.length);
   }
   // Taking the worst off, again and again, fills the array from its end.
   for (let size = heap.length - 1; size > 0; size--) {

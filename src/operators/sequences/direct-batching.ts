@@ -94,6 +94,10 @@ export class DirectBatcher implements InstanceBatcher {
     this.#isDeciding = false;
   }
 
+  vacated(): void {
+    this.#padding.trim();
+  }
+
   close(): void {
     this.isClosed = true;
     this.#stopTurn();

@@ -55,7 +55,7 @@ export class ImplicitState {
     return this.#shapeKey;
   }
 
-  /** A sequence starts, or has left: every state is its initial one, and memory that had grown is given back. */
+  /** A sequence starts, or has left its slot: every state is its initial one, and memory that had grown is given back. */
   reset(): void {
     for (const cell of this.#cells) cell.reset();
     this.#shapeKey = '';
@@ -172,7 +172,7 @@ class StateCell {
 }
 
 /** A larger memory is given back when its sequence ends. */
-const keptBytes = 64 * 1024;
+export const keptBytes = 64 * 1024;
 
 /** Room for one state, and the tensor that lies there. */
 class StateMemory {

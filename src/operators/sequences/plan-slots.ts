@@ -18,8 +18,8 @@ const nothing = { waitMs: Number.POSITIVE_INFINITY } as const;
 
 /**
  * Triton's rule for the direct strategy, where a slot is a row. The lowest slot with a request is the representative: those whose shapes differ from its
- * own have to wait. The batch reaches up to the highest row that has a request, and what is empty below is filled up. It goes at once, unless
- * there are both a delay and a minimum of slots that must be ready: then when one of them is reached.
+ * own have to wait. The batch reaches up to the highest row whose request has these shapes, and all other rows below are filled up. It goes at once,
+ * unless there are both a delay and a minimum of slots that must be ready: then when one of them is reached.
  *
  * @example four slots with requests in the first and the third, no delay: three rows, the second one filled up
  */

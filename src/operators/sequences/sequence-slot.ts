@@ -21,6 +21,8 @@ export interface SlotBatcher {
   withdraw(call: Call): void;
   /** Decides now what would be decided at the end of the tick. */
   hurry(): void;
+  /** A sequence has left one of its slots: what it needed is given back. */
+  vacated?(): void;
   /** Its instance has ended, or the model. */
   close(): void;
 }
@@ -128,6 +130,13 @@ export class SequenceSlot implements Step, Cancellable {
     this.#owner = owner;
     this.#isAgain = true;
     this.#await(call);
+  }
+
+  /** No sequence has it any more: what its states had grown to is given back, once no call runs that reads them. */
+  vacate(): void {
+    if (this.#call !== undefined) return;
+    this.#state?.reset();
+    this.batcher.vacated?.();
   }
 
   /** Takes out the call that waits. */

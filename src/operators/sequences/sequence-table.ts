@@ -140,7 +140,6 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
     counters.queued -= waiting.length;
     counters.forgotten += waiting.length;
     for (const [call, { id }] of waiting) call.fail(lostError(id, spec.name, cause));
-    this.#config.onChange();
   }
 
   /** The slot's call begins to run. */
@@ -265,13 +264,11 @@ export class SequenceTable implements SequenceKeeper, SlotKeeper {
   }
 
   #endIdle(sequence: Sequence): void {
-    if (sequence.isOver) return;
     const { batching, spec, scheduler } = this.#config;
     this.#over(sequence);
     this.#ended.note(sequence.id, idleText(batching.maxIdleMs));
     if (batching.endsIdleWithStep) sequence.waiting.push(idleStep(sequence, spec.name, scheduler.now()));
     if (sequence.slot !== undefined) this.#line.settle(sequence.slot);
-    this.#config.onChange();
   }
 
   #expire(sequence: Sequence): void {

@@ -74,9 +74,6 @@ export class SequenceWatch {
 
   stop(): void {
     this.#alarm.stop();
-    this.#deadlines.clear();
-    this.#seen.clear();
-    this.#promoted.clear();
   }
 
   #enter(sequence: Sequence): void {

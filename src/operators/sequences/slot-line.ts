@@ -60,6 +60,7 @@ export class SlotLine {
     const { sequence } = slot;
     if (slot.isTaken || slot.batcher.isClosed) return;
     if (sequence === undefined) {
+      slot.vacate();
       this.#free.cleared(slot);
       return;
     }
@@ -90,6 +91,7 @@ export class SlotLine {
   #release(slot: SequenceSlot): void {
     slot.sequence = undefined;
     if (slot.batcher.isClosed) return;
+    slot.vacate();
     this.#free.add(slot);
     this.#promote();
   }

@@ -2,6 +2,25 @@ import type { Finding } from './findings.ts';
 import { fault, warning } from './findings.ts';
 import type { ConfigBatchInput, ConfigBatchOutput, ModelConfig } from './model-config.ts';
 
+export interface BatchTensorsContext {
+  /** Of the model's backend; undefined for a backend that there is not. */
+  readonly gathers: boolean | undefined;
+  readonly ignoresWholeInputs: boolean | undefined;
+}
+
+const useless = ({ name, backend }: ModelConfig, field: 'batch_input' | 'batch_output', why: string): Finding =>
+  fault(field, `backend '${backend}' ${why}: '${field}' cannot be set for ${name}`, { wanted: 'none' });
+
+/** What a backend would leave undone. */
+const checkBackend = (config: ModelConfig, { gathers, ignoresWholeInputs }: BatchTensorsContext): readonly Finding[] => [
+  ...(config.batch_input.length > 0 && ignoresWholeInputs === true
+    ? [useless(config, 'batch_input', 'reads no tensors of a whole batch')]
+    : []),
+  ...(config.batch_output.length > 0 && gathers === false
+    ? [useless(config, 'batch_output', 'answers each request of a batch by itself and splits no tensor')]
+    : []),
+];
+
 const checkSource = (config: ModelConfig, sources: readonly string[], field: string, who: string): readonly Finding[] => {
   const { name, input } = config;
   if (sources.length !== 1) {
@@ -59,7 +78,8 @@ const checkTargets = ({ name, batch_output }: ModelConfig): readonly Finding[] =
 };
 
 /** Faults of `batch_input` and `batch_output`. */
-export const checkBatchTensors = (config: ModelConfig): readonly Finding[] => [
+export const checkBatchTensors = (config: ModelConfig, context: BatchTensorsContext): readonly Finding[] => [
+  ...checkBackend(config, context),
   ...config.batch_input.flatMap((batchInput, index) => checkInput(config, batchInput, index)),
   ...config.batch_output.flatMap((batchOutput, index) => checkOutput(config, batchOutput, index)),
   ...checkTargets(config),

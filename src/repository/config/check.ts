@@ -23,6 +23,7 @@ export interface CheckConfig {
   readonly backends: readonly string[];
   /** Of the model's backend, where this server has it. */
   readonly gathers: boolean | undefined;
+  readonly ignoresWholeInputs: boolean | undefined;
   readonly answersMany: boolean | undefined;
   readonly rateLimit: RateLimitMode;
 }
@@ -48,7 +49,7 @@ const checkDecoupled = ({ name, backend, model_transaction_policy }: ModelConfig
 /** Everything wrong with a complete config that shows without the model's own file. */
 export const check = (
   config: ModelConfig,
-  { directoryName, written, gpus, backends, gathers, answersMany, rateLimit }: CheckConfig,
+  { directoryName, written, gpus, backends, gathers, ignoresWholeInputs, answersMany, rateLimit }: CheckConfig,
 ): readonly Finding[] => [
   ...checkIdentity(config, directoryName),
   ...checkBackend(config, backends),
@@ -57,7 +58,7 @@ export const check = (
   ...checkBatching(config),
   ...checkSequences(config),
   ...checkTensors(config),
-  ...checkBatchTensors(config),
+  ...checkBatchTensors(config, { gathers, ignoresWholeInputs }),
   ...checkInstanceGroups(config, written, gpus),
   ...checkResources(config, rateLimit),
   ...checkCache(config),

@@ -39,8 +39,10 @@ export const fieldRows: Readonly<Record<string, Rows>> = {
     max_batch_size: honoured('0 for a model without batch dimension'),
     input: honoured('completed from the model where it is missing'),
     output: honoured('completed from the model where it is missing'),
-    batch_input: honoured('inputs that tell the model of the requests in its batch'),
-    batch_output: honoured('outputs that are split by the shapes of an input'),
+    batch_input: honoured('inputs that tell the model of the requests in its batch; not for the built-in test backends, which read none'),
+    batch_output: honoured(
+      'outputs that are split by the shapes of an input; for `onnxruntime`, other backends answer each request by itself',
+    ),
     optimization: honoured('by its fields'),
     dynamic_batching: honoured('by its fields'),
     sequence_batching: honoured('by its fields'),

@@ -1,9 +1,11 @@
-import { InferError } from '../../streams/inference/error.ts';
+import { type ErrorCode, InferError } from '../../streams/inference/error.ts';
 
 /** Something wrong with a config. `field` is a path such as `input[0].dims` or `parameters["k"]`; `''` for the whole file. */
 export interface Finding {
   /** A fault fails the load; what Triton loads though it looks wrong is a warning. */
   readonly severity: 'fault' | 'warning';
+  /** Of a fault; INVALID_ARGUMENT where it is left out. */
+  readonly code?: ErrorCode;
   /** Triton's sentence where there is one. */
   readonly text: string;
   readonly field: string;
@@ -11,7 +13,7 @@ export interface Finding {
   readonly got?: string;
 }
 
-type Details = Pick<Finding, 'wanted' | 'got'>;
+type Details = Pick<Finding, 'code' | 'wanted' | 'got'>;
 
 export const fault = (field: string, text: string, details: Details = {}): Finding => ({ severity: 'fault', field, text, ...details });
 
@@ -42,12 +44,18 @@ const where = ({ file, place, field, wanted, got }: LocatedFinding): string => {
 /** `text (file:line, field …, wanted …, got …)`: the sentence first, since clients look for it. */
 export const describeFinding = (finding: LocatedFinding): string => `${finding.text} (${where(finding)})`;
 
+/** That of all faults, where they have the same. */
+const codeOf = (faults: readonly Finding[]): ErrorCode => {
+  const [code = 'INVALID_ARGUMENT', ...others] = new Set(faults.map((each) => each.code ?? 'INVALID_ARGUMENT'));
+  return others.length === 0 ? code : 'INVALID_ARGUMENT';
+};
+
 /** Everything that is wrong with one config, as one error. */
 export class ConfigFaults extends InferError {
   readonly faults: readonly LocatedFinding[];
 
   constructor(faults: readonly LocatedFinding[]) {
-    super('INVALID_ARGUMENT', faults.map(describeFinding).join('; '));
+    super(codeOf(faults), faults.map(describeFinding).join('; '));
     this.faults = faults;
   }
 }

@@ -9,7 +9,7 @@ import { datatypeOf } from './datatypes.ts';
 import type { Finding } from './findings.ts';
 import { fault, warning } from './findings.ts';
 import type { ConfigState, ModelConfig } from './model-config.ts';
-import { unreadable } from './read-text.ts';
+import { unreadableFile } from './read-text.ts';
 
 export interface InitialStates {
   /** By `state` of the config. Of one with a fault it has the shape, and zeros. */
@@ -65,7 +65,8 @@ const readData = async (directory: string, file: string, zeros: Tensor, field: s
     const rest = bytes.byteLength - end;
     return { initial, findings: rest === 0 ? [] : [warning(field, `the last ${rest} bytes of '${path}' are not used`)] };
   } catch (error) {
-    return refused(error instanceof BytesLayoutError ? `no strings in '${path}': ${error.message}` : unreadable(path, error).message);
+    if (error instanceof BytesLayoutError) return refused(`no strings in '${path}': ${error.message}`);
+    return { initial: zeros, findings: [unreadableFile(field, path, error)] };
   }
 };
 

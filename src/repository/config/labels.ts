@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Finding } from './findings.ts';
-import { fault, warning } from './findings.ts';
+import { warning } from './findings.ts';
 import { isInside } from './is-inside.ts';
 import type { ModelConfig } from './model-config.ts';
-import { unreadable } from './read-text.ts';
+import { unreadableFile } from './read-text.ts';
 
 export interface Labels {
   /** By output: the label of index i at i. */
@@ -33,7 +33,7 @@ export const readLabels = async (config: ModelConfig, modelDirectory: string): P
     try {
       return linesOf(await readFile(path, 'utf8'));
     } catch (error) {
-      findings.push(fault(field, unreadable(path, error).message));
+      findings.push(unreadableFile(field, path, error));
       return [];
     }
   };

@@ -32,12 +32,12 @@ const decode = (bytes: Buffer, file: string): string => {
 /**
  * Reads a model's `config.pbtxt`; an empty config where there is none, if it may be missing.
  *
- * Rejects with ConfigFaults or, for a file that cannot be read, INVALID_ARGUMENT.
+ * Rejects with ConfigFaults or, for a file that cannot be read, INTERNAL.
  */
 export const readConfig = async (modelDirectory: string, { mayBeMissing }: { readonly mayBeMissing: boolean }): Promise<WrittenConfig> => {
   const file = join(modelDirectory, 'config.pbtxt');
   const bytes = await readIfThere(file);
   if (bytes !== undefined) return { ...parseConfigText(decode(bytes, file), file), file };
   if (mayBeMissing) return { config: emptyConfig, file: '', positions: undefined };
-  throw new InferError('INVALID_ARGUMENT', `failed to open text file for read ${file}: No such file or directory`);
+  throw new InferError('INTERNAL', `failed to open text file for read ${file}: No such file or directory`);
 };

@@ -9,7 +9,7 @@ import type { Finding } from './findings.ts';
 import { fault } from './findings.ts';
 import { isInside } from './is-inside.ts';
 import type { ConfigWarmup, ConfigWarmupInput, ModelConfig } from './model-config.ts';
-import { unreadable } from './read-text.ts';
+import { unreadableFile } from './read-text.ts';
 import { randomValues, zeros, zerosByteLength } from './warmup-values.ts';
 
 /** A sample whose inputs are there, and have not been held against the model yet. */
@@ -45,7 +45,7 @@ const readData = async (directory: string, file: string, datatype: Datatype, sha
   try {
     bytes = await readFile(path);
   } catch (error) {
-    return refused(unreadable(path, error).message);
+    return { findings: [unreadableFile(field, path, error)] };
   }
   // Strings have the size that they have: how many they are shows when the request is checked.
   if (datatype === 'BYTES') return { bytes, findings: [] };

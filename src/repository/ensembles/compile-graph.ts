@@ -1,6 +1,7 @@
 import type { BatchFit, EnsembleGraph, GraphTap, GraphWire } from '../../operators/ensembles/ensemble-graph.ts';
 import type { ModelSpec, TensorSpec } from '../../streams/inference/model-spec.ts';
 import type { StepsConfig } from './check-steps.ts';
+import { findAskedAgain } from './find-asked-again.ts';
 import { orderSteps } from './order-steps.ts';
 
 const batches = ({ maxBatchSize }: ModelSpec): boolean => maxBatchSize > 0;
@@ -10,8 +11,13 @@ const fitOf = (taker: ModelSpec, maker: ModelSpec): BatchFit => {
   return batches(taker) ? 'add' : 'strip';
 };
 
+export interface CompileGraphConfig extends StepsConfig {
+  /** By step: see `decoupledWithin`. */
+  readonly decoupledWithin: readonly ReadonlySet<string>[];
+}
+
 /** Turns a checked ensemble into the graph that runs. */
-export const compileGraph = ({ ensemble, steps, models, branches }: StepsConfig): EnsembleGraph => {
+export const compileGraph = ({ ensemble, steps, models, branches, decoupledWithin }: CompileGraphConfig): EnsembleGraph => {
   const wires: GraphWire[] = [];
   const branchSizes = Array.from({ length: branches.count }, () => 0);
   const numbers = new Map<string, number>();
@@ -38,6 +44,7 @@ export const compileGraph = ({ ensemble, steps, models, branches }: StepsConfig)
     ensemble.inputs.map(({ name }) => name),
     steps,
   );
+  const askedAgain = findAskedAgain({ steps, order, decoupledWithin });
   const compiled = order.flatMap((index) => {
     const step = steps[index];
     const model = models[index];
@@ -55,6 +62,7 @@ export const compileGraph = ({ ensemble, steps, models, branches }: StepsConfig)
         modelOutputs: model.outputs.map(({ name }) => name),
         branch,
         outputBranch: wires[outputs[0]?.wire ?? 0]?.branch ?? branch,
+        isAskedAgain: askedAgain.has(index),
       },
     ];
   });

@@ -15,6 +15,7 @@ import type { ReadyVersion } from '../registry.ts';
 import { checkDependencies, type LoadedModel } from './check-dependencies.ts';
 import { checkSteps } from './check-steps.ts';
 import { compileGraph } from './compile-graph.ts';
+import { decoupledWithin } from './decoupled-within.ts';
 import { findBranches } from './find-branches.ts';
 
 /** The models that have been loaded before. */
@@ -116,6 +117,7 @@ export const prepareEnsemble = async (model: ReadModel, version: string, options
       : []),
   ];
   throwFaults(model, fitting);
+  const find = (name: string, version: string): ModelSpec | undefined => options.loaded.ready(name, version)?.served.spec;
   const spec = withLabels(compileWith(isDecoupled), steps, specs);
   return {
     spec,
@@ -125,7 +127,13 @@ export const prepareEnsemble = async (model: ReadModel, version: string, options
       versionDirectory: join(folder.directory, version),
       modelFile: '',
     },
-    graph: compileGraph({ ensemble: spec, steps, models: specs, branches }),
+    graph: compileGraph({
+      ensemble: spec,
+      steps,
+      models: specs,
+      branches,
+      decoupledWithin: specs.map((each) => decoupledWithin(each, find)),
+    }),
     models,
     warnings: locate(model, [...own, ...fitting]).map(describeFinding),
   };

@@ -65,7 +65,7 @@ export const produce = <T>({ count, make, delayMs, demand, scheduler }: ProduceC
       if (isLooping || waiting !== undefined) return;
       isLooping = true;
       try {
-        for (let burst = 0; burst <= longestBurst && !subscriber.closed; burst++) if (!emitOne(burst)) break;
+        for (let burst = 0; !subscriber.closed && emitOne(burst); burst++);
       } catch (error) {
         subscriber.error(error);
       }

@@ -50,6 +50,8 @@ export interface Backend {
   readonly needsModelFile: boolean;
   /** Whether it makes one tensor of a batch's tensors: then unequal shapes cannot share an execution unless they are ragged or padded. */
   readonly gathers: boolean;
+  /** Whether its instances leave `Batch.wholeInputs` unread; they read them where it is left out. */
+  readonly ignoresWholeInputs?: boolean;
   /** Whether its models may be decoupled: answer a request many times, or not at all. */
   readonly answersMany: boolean;
   /** Lets the model's own code complete its config (Triton's `auto_complete_config`); rejects with an InferError. */

@@ -37,7 +37,11 @@ export const tensorFrom = (datatype: Datatype, shape: Shape, values: TypedView |
 
 const isList = (values: TypedView | readonly TensorValue[]): values is readonly TensorValue[] => Array.isArray(values);
 
-const describe = (value: TensorValue): string => (typeof value === 'object' ? 'a Uint8Array' : `${typeof value} ${String(value)}`);
+const describe = (value: unknown): string => {
+  if (value instanceof Uint8Array) return 'a Uint8Array';
+  if (typeof value !== 'object') return `${typeof value} ${String(value)}`;
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : 'an object';
+};
 
 const wrong = (wanted: string, datatype: Datatype, value: TensorValue, index: number): TypeError =>
   new TypeError(`expected ${wanted} for ${datatype} at index ${index}, got ${describe(value)}`);

@@ -1,6 +1,5 @@
 import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import type { CustomMetric, CustomMetrics } from '../../../src/streams/inference/custom-metrics.ts';
 import { InferError } from '../../../src/streams/inference/error.ts';
 import type { Infer } from '../../../src/streams/inference/infer.ts';
 import { type ModelCalls, refuseCycles } from '../../../src/streams/inference/model-calls.ts';
@@ -10,9 +9,9 @@ import { tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
 import { tensorStrings, tensorValues } from '../../../src/streams/tensors/tensor-values.ts';
 import { inferRequest, inferResponse } from '../../support/request-fixtures.ts';
 import { until } from '../../support/until.ts';
-import { floatsOf, makeBatch, runOf, workbench } from './workbench.ts';
+import { describePart, floatsOf, makeBatch, outcomeOf, runOf, workbench } from './workbench.ts';
 
-const { backendOf, log, open, openModel, write } = workbench();
+const { log, openModel } = workbench();
 
 const callsTo = (models: Readonly<Record<string, Infer>>): ModelCalls => ({
   infer: refuseCycles((request) => {
@@ -120,7 +119,7 @@ describe('infer', () => {
     [
       'two answers',
       { other: () => of(answerOf(1), answerOf(2)) },
-      "INVALID_ARGUMENT: model 'other' is decoupled and may answer any number of times: call it with inferMany",
+      "INTERNAL: model 'other' is decoupled and may answer any number of times: call it with inferMany",
     ],
     ['an answer that is an error', { other: () => of(answerOf(1, { error: new InferError('NOT_FOUND', 'no row') })) }, 'NOT_FOUND: no row'],
   ])('rejects for %s', async (_what, models: Readonly<Record<string, Infer>>, text) => {
@@ -132,22 +131,22 @@ describe('infer', () => {
     [
       'a decoupled model',
       `{ model: 'many', inputs: {} }`,
-      "INVALID_ARGUMENT: model 'many' is decoupled and may answer any number of times: call it with inferMany",
+      "INTERNAL: model 'many' is decoupled and may answer any number of times: call it with inferMany",
     ],
     [
       'an input without datatype',
       `{ model: 'other', inputs: { X: { shape: [1], data: [1] } } }`,
-      "INVALID_ARGUMENT: input 'X' of a call has no datatype",
+      "INTERNAL: input 'X' of a call has no datatype",
     ],
     [
       'an input that is no tensor',
       `{ model: 'other', inputs: { X: { datatype: 'INT8', shape: [1], data: [1000] } } }`,
-      "INVALID_ARGUMENT: input 'X': number 1000 at index 0 is out of the range of INT8",
+      "INTERNAL: input 'X' of a call: number 1000 at index 0 is out of the range of INT8",
     ],
     [
       'an output that there is not',
       `{ model: 'other', inputs: {} }, { request }).then((answer) => answer.output('Z')`,
-      "INVALID_ARGUMENT: the answer of model 'm' has no output 'Z'",
+      "INTERNAL: the answer of model 'm' has no output 'Z'",
     ],
     ['a signal that is aborted', `{ model: 'never', inputs: {} }, { signal: AbortSignal.abort() }`, 'CANCELLED: the call was cancelled'],
     ['a signal that will be', `{ model: 'never', inputs: {} }, { signal: AbortSignal.timeout(5) }`, 'CANCELLED: the call was cancelled'],
@@ -171,6 +170,87 @@ describe('infer', () => {
         batchOf(1),
       ),
     ).toHaveLength(1);
+  });
+
+  it('refuses what is no call, says why, and makes others after it', async () => {
+    const wrong: readonly (readonly [call: string, text: string])[] = [
+      ['null', 'expected { model, inputs } as a call, got null'],
+      ['{}', 'model of a call: expected a name, got undefined'],
+      ["{ model: Symbol('s'), inputs: {} }", 'model of a call: expected a name, got symbol'],
+      ["{ model: 'other' }", 'inputs of a call: expected an object, got undefined'],
+      ["{ model: 'other', inputs: new Map() }", 'inputs of a call: expected an object, got Map'],
+      ["{ model: 'other', inputs: [] }", 'inputs of a call: expected an object, got Array'],
+      ["{ model: 'other', inputs: { X: null } }", "input 'X' of a call: expected { shape, data }, got null"],
+      ["{ model: 'other', inputs: { X: Float32Array.of(1) } }", "input 'X' of a call: expected { shape, data }, got Float32Array"],
+      [
+        "{ model: 'other', inputs: { X: { datatype: 'FP31', shape: [1], data: [1] } } }",
+        "input 'X' of a call has the datatype FP31, which there is not",
+      ],
+      [
+        "{ model: 'other', inputs: { X: { datatype: 'FP32', shape: [-1], data: [1] } } }",
+        "input 'X' of a call: a shape is made of non-negative integers with a product below 2^53, got [-1]",
+      ],
+      ["{ model: 'other', inputs: {}, version: 3 }", 'version of a call: expected a string, got number'],
+      ["{ model: 'other', inputs: {}, id: 5 }", 'id of a call: expected a string, got number'],
+      ["{ model: 'other', inputs: {}, outputs: 'R' }", 'outputs of a call: expected an array of names, got string'],
+      ["{ model: 'other', inputs: {}, outputs: [() => 'R'] }", 'outputs of a call: expected a string, got function'],
+      ["{ model: 'other', inputs: {}, parameters: { a: {} } }", "parameter 'a': expected a string, boolean, number or bigint, got object"],
+      ["{ model: 'other', inputs: {}, sequenceId: -1 }", 'sequenceId of a call: -1 is no unsigned integer of 64 bits'],
+      [
+        "{ model: 'other', inputs: {}, sequenceId: 2n ** 64n }",
+        'sequenceId of a call: 18446744073709551616 is no unsigned integer of 64 bits',
+      ],
+      ["{ model: 'other', inputs: {}, priority: 1.5 }", 'priority of a call: 1.5 is no unsigned integer of 64 bits'],
+      [
+        "{ model: 'other', inputs: {}, timeoutMicroseconds: '5' }",
+        'timeoutMicroseconds of a call: expected a bigint or number, got string',
+      ],
+    ];
+    let asked = 0;
+    const calls = callsTo({
+      other: () => {
+        asked++;
+        return of(answerOf(7));
+      },
+    });
+    for (const how of ['context.infer(make(), { request })', 'context.inferMany(make(), { request }).next()']) {
+      asked = 0;
+      const { instance } = await openModel(
+        caller(`
+          const said = [];
+          for (const make of [${wrong.map(([call]) => `() => (${call})`).join(',\n')}]) {
+            try { await ${how}; said.push('nothing'); } catch (error) { said.push(error.code + ' ' + error.message); }
+          }
+          try { await context.infer({ model: 'other', inputs: {} }, { request, signal: new AbortController() }); } catch (error) { said.push(error.message); }
+          const answer = await context.infer({ model: 'other', inputs: {}, parameters: new Map([['a', 1n]]) }, { request });
+          return { outputs: { OUT: answer.output('R') }, parameters: { said: said.join('\\n') } };`),
+        { calls },
+      );
+      const { parts } = await outcomeOf(instance, batchOf(1));
+      expect(String(parts[0]?.parameters.get('said')).split('\n')).toEqual([
+        ...wrong.map(([, text]) => `INTERNAL ${text}`),
+        'signal of a call: expected an AbortSignal, got AbortController',
+      ]);
+      expect([parts.map(describePart), asked]).toEqual([['0 OUT [1,1]: 7'], 1]);
+    }
+  });
+
+  it('may be started and left: what becomes of a call that nobody looks at hurts nobody else', async () => {
+    const other: Infer = ({ parameters }) =>
+      parameters.get('ends') === true ? throwError(() => new InferError('UNAVAILABLE', 'no')) : NEVER;
+    const { instance, failure } = await openModel(
+      caller(`
+        const ask = (ends) => context.infer({ model: 'other', inputs: {}, parameters: { ends } }, { request });
+        const [first, second, third] = [ask(true), ask(false), ask(true)];
+        setTimeout(() => context.infer({ model: 'other', inputs: {} }), 0);
+        await first;
+        await second;
+        await third;`),
+      { calls: callsTo({ other }) },
+    );
+    for (let round = 0; round < 3; round++)
+      expect(await runOf(instance, batchOf(1, 2))).toEqual(['0 UNAVAILABLE: no', '1 UNAVAILABLE: no']);
+    expect(await Promise.race([failure, runOf(instance, batchOf(3))])).toEqual(['0 UNAVAILABLE: no']);
   });
 
   it('is cancelled with the request that it is made for, or with the whole execution', async () => {
@@ -335,112 +415,4 @@ it('tells whether a model is ready, in load as well', async () => {
   const { instance } = await openModel(code, { calls: callsTo({ other: () => NEVER }) });
   const seen = await new Promise((resolve) => instance.run(batchOf(1)).subscribe(({ parameters }) => resolve(parameters.get('ready'))));
   expect(seen).toBe('true,false,false');
-});
-
-/** What was done with metrics, in order. */
-const recordingMetrics = (): CustomMetrics & { readonly done: string[] } => {
-  const done: string[] = [];
-  const known = new Map<string, CustomMetric>();
-  return {
-    done,
-    family: (name, description, kind) => {
-      if (name === 'bad name') throw new InferError('INVALID_ARGUMENT', `'${name}' is no name`);
-      return {
-        series: (labels, buckets) => {
-          const key = `${name}${JSON.stringify(labels)}`;
-          let value = 0;
-          const metric = known.get(key) ?? {
-            increment: (by) => {
-              value += by;
-              done.push(`${key} + ${by}`);
-            },
-            set: (to) => {
-              if (Number.isNaN(to)) throw new InferError('INVALID_ARGUMENT', 'not a number');
-              value = to;
-              done.push(`${key} = ${to}`);
-            },
-            observe: (seen) => done.push(`${key} saw ${seen}`),
-            value: () => value,
-            remove: () => done.push(`${key} removed`),
-          };
-          if (!known.has(key)) done.push(`${key} ${kind} ${description} ${buckets ?? ''}`.trim());
-          known.set(key, metric);
-          return metric;
-        },
-        remove: () => done.push(`${name} removed`),
-      };
-    },
-  };
-};
-
-describe('metrics', () => {
-  it('are made, changed and read, and go with the last instance that has them', async () => {
-    const metrics = recordingMetrics();
-    const files = await write(`import { defineModel, perRequest } from 'weir/backend';
-      let counter, gauge, histogram;
-      export default defineModel({
-        async load({ metrics }) {
-          counter = await metrics.counter('c', 'Counts', { b: '1', a: '2' });
-          gauge = await metrics.gauge('g', 'Gauges');
-          histogram = await metrics.histogram('h', 'Sees', [1, 2]);
-          await metrics.counter('bad name', '').catch((error) => console.log(error.code, error.message));
-        },
-        execute: perRequest(async (request, context) => {
-          (await context.metrics.counter('c', 'Counts', { a: '2', b: '1' })).increment();
-          try { counter.increment(-1); } catch (error) { console.log(error.message); }
-          counter.increment(2);
-          gauge.set(5);
-          gauge.increment(-0.5);
-          gauge.set(NaN);
-          histogram.observe(1.5);
-          return { parameters: { counter: await counter.value(), gauge: await gauge.value() } };
-        }),
-      });`);
-    const { instance, life } = await open(files, { metrics });
-    const seen = await new Promise((resolve) => instance.run(batchOf(1)).subscribe(({ parameters }) => resolve([...parameters])));
-    expect(seen).toEqual([
-      ['counter', 3],
-      ['gauge', 4.5],
-    ]);
-    life.unsubscribe();
-    await until(() => metrics.done.at(-1) === 'h removed');
-    expect(log.lines).toEqual([
-      "info m_0: INVALID_ARGUMENT 'bad name' is no name",
-      "info m_0: counter 'c' cannot be incremented by -1",
-      'warning m_0: not a number',
-    ]);
-    expect(metrics.done).toEqual([
-      'c{"b":"1","a":"2"} counter Counts',
-      'g{} gauge Gauges',
-      'h{} histogram Sees 1,2',
-      'c{"b":"1","a":"2"} + 1',
-      'c{"b":"1","a":"2"} + 2',
-      'g{} = 5',
-      'g{} + -0.5',
-      'h{} saw 1.5',
-      'c{"b":"1","a":"2"} removed',
-      'c removed',
-      'g{} removed',
-      'g removed',
-      'h{} removed',
-      'h removed',
-    ]);
-  });
-
-  it('are shared by instances, and stay as long as one has them', async () => {
-    const metrics = recordingMetrics();
-    const files = await write(`let counter;
-      export default {
-        async load({ metrics }) { counter = await metrics.counter('c', 'Counts'); },
-        execute: async (requests) => { counter.increment(); await counter.value(); return requests.map(() => ({})); },
-      };`);
-    const backend = backendOf({ metrics });
-    const [first, second] = [await open(files, {}, backend), await open(files, { name: 'm_1' }, backend)];
-    await runOf(first.instance, batchOf(1));
-    first.life.unsubscribe();
-    await runOf(second.instance, batchOf(1));
-    second.life.unsubscribe();
-    await until(() => metrics.done.at(-1) === 'c removed');
-    expect(metrics.done).toEqual(['c{} counter Counts', 'c{} + 1', 'c{} + 1', 'c{} removed', 'c removed']);
-  });
 });

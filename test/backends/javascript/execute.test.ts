@@ -94,6 +94,39 @@ describe('execute', () => {
     expect(await runOf(instance, batch)).toEqual(['0 A [1]: 1; B [1]: 2', '1 B [1]: 2', '2 A [1]: 1', '3 ']);
   });
 
+  it('answers the states of a sequence, whichever outputs its caller wants', async () => {
+    const initial = tensorFrom('INT64', [1], [0n]);
+    const spec = modelSpec({
+      outputs: ['OUT', 'OTHER', 'BOTH'].map((name) => outputSpec(name, 'INT64', [1])),
+      sequenceBatching: {
+        strategy: { kind: 'direct', maxQueueDelayMs: 0, minimumSlotUtilization: 0 },
+        maxIdleMs: 1000,
+        controls: [],
+        states: ['HIDDEN', 'BOTH'].map((outputName) => ({
+          inputName: `${outputName}_IN`,
+          outputName,
+          datatype: 'INT64',
+          dims: [1],
+          initial,
+        })),
+        isIterative: false,
+        endsIdleWithStep: false,
+      },
+    });
+    const { instance } = await openModel(
+      `export default defineModel({ execute: (requests) => requests.map((request) => ({
+        outputs: Object.fromEntries(['OUT', 'OTHER', 'BOTH', 'HIDDEN'].map((name, index) => [name, { shape: [1], data: [index] }])),
+        parameters: { wanted: request.outputNames.join() },
+      })) });`,
+      { spec },
+    );
+    const batch = makeBatch([inferRequest({}, { outputs: [{ name: 'OUT', classification: 0 }] }), inferRequest({})]);
+    expect(await runOf(instance, batch)).toEqual([
+      '0 OUT [1]: 0; BOTH [1]: 2; HIDDEN [1]: 3',
+      '1 OUT [1]: 0; OTHER [1]: 1; BOTH [1]: 2; HIDDEN [1]: 3',
+    ]);
+  });
+
   it('sees inputs that the scheduler adds, those of the whole batch, and those that are missing', async () => {
     const spec = modelSpec({
       ...floats,
@@ -277,9 +310,9 @@ describe('errors', () => {
       '0 OUT [1,1]: 0',
       '1 INTERNAL: bad',
       '2 NOT_FOUND: gone',
-      "3 INVALID_ARGUMENT: the request has no input 'NONE'",
-      "4 INVALID_ARGUMENT: tensor 'IN' is FP32, not INT8",
-      '5 INVALID_ARGUMENT: a tensor of FP32 has no strings',
+      "3 INTERNAL: the model has no input 'NONE'",
+      "4 INTERNAL: tensor 'IN' is FP32, not INT8",
+      '5 INTERNAL: a tensor of FP32 has no strings',
       '6 OUT [1,1]: 6',
     ]);
   });
@@ -302,8 +335,8 @@ describe('errors', () => {
   it.each([
     ['another number of responses', '[{}]', 'execute returned 1 responses for 2 requests'],
     ['a number', '5', 'execute returned number: expected an array'],
-    ['null', 'null', 'execute returned object: expected an array'],
-    ['an object', '{}', 'execute returned an object: expected an array'],
+    ['null', 'null', 'execute returned null: expected an array'],
+    ['an object', '{}', 'execute returned object: expected an array'],
     ['a promise of a string', 'Promise.resolve("x")', 'execute returned string: expected an array'],
     ['an error of its own', 'Promise.reject(new ModelError("later", "UNAVAILABLE"))', 'later'],
   ])('fails the batch for %s', async (_what, value, text) => {

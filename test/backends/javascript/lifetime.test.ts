@@ -134,6 +134,30 @@ describe('the life of an instance', () => {
     expect(log.lines).toEqual(['error m_0: unload failed: Error: stuck']);
   });
 
+  it('ends by force where it does not end by itself, and takes nobody with it', async () => {
+    const { life, instance } = await openModel(
+      `export default { execute: async (requests) => requests.map(() => ({})), unload: () => new Promise(() => {}) };`,
+    );
+    await runOf(instance, batchOf(1));
+    life.unsubscribe();
+    await workersStopped();
+    expect(log.lines).toEqual(['warning m_0: ended by force, since it did not end by itself within 5000 ms']);
+  });
+
+  it('is as alive as ever when its model keeps what nobody needs', async () => {
+    const { instance, life } = await openModel(`const kept = [];
+      export default defineModel({ execute(requests) {
+        kept.push(...requests, ...requests.map((request) => request.input('IN').data));
+        setInterval(() => kept.map((each) => each.isCancelled), 1);
+        if (kept.length === 2) process.on('exit', () => kept.length);
+        return requests.map((request) => ({ outputs: { OUT: request.input('IN') } }));
+      } });`);
+    for (let round = 0; round < 20; round++) expect(await runOf(instance, batchOf(round))).toEqual([`0 OUT [1,1]: ${round}`]);
+    life.unsubscribe();
+    await workersStopped();
+    expect(log.lines).toEqual([]);
+  });
+
   it('gives back what it held', async () => {
     const files = await write(
       `export default { execute: (requests) => requests.map((request) => ({ outputs: { OUT: request.input('IN') } })) };`,

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inferRequest } from '../../support/request-fixtures.ts';
@@ -23,6 +23,46 @@ describe('a model file', () => {
     ['a JavaScript module', { 'model.js': `export default ${ofText('5')};` }],
     ['a module by its name', { 'model.mjs': `export const model = ${ofText('5')};` }],
     ['CommonJS', { 'model.cjs': `module.exports = ${ofText('5')};` }],
+    [
+      'CommonJS that asks for the server',
+      {
+        'model.js': `const { defineModel, ModelError } = require('weir/backend');\nif (new ModelError('x').code !== 'INTERNAL') throw new Error('another');\nmodule.exports = defineModel(${ofText('5')});`,
+      },
+    ],
+    [
+      'CommonJS of a compiler',
+      { 'model.js': `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });\nexports.default = ${ofText('5')};` },
+    ],
+    ['CommonJS with an export by name', { 'model.js': `exports.model = ${ofText('5')};` }],
+    [
+      'a module by its package, and CommonJS beside it',
+      {
+        'package.json': '{ "type": "module" }',
+        'model.js': `import five from './five.cjs';\nexport default ${ofText('five')};`,
+        'five.cjs': 'module.exports = 5;',
+      },
+    ],
+    [
+      'CommonJS by its package',
+      {
+        'package.json': '{ "type": "commonjs" }',
+        'model.js': `module.exports = ${ofText('require("./five.js")')};`,
+        'five.js': 'module.exports = 5;',
+      },
+    ],
+    [
+      'a module that waits while it is imported',
+      { 'model.ts': `await new Promise((resolve) => setTimeout(resolve, 5));\nexport default ${ofText('5')};` },
+    ],
+    [
+      'a module with names of its package',
+      {
+        'package.json': '{ "name": "own", "imports": { "#five": "./five.ts" }, "exports": { "./six": "./six.ts" } }',
+        'model.ts': `import { five } from '#five';\nimport { six } from 'own/six';\nexport default ${ofText('five + six - 6')};`,
+        'five.ts': 'export const five: number = 5;',
+        'six.ts': 'export const six: number = 6;',
+      },
+    ],
     [
       'a class',
       {
@@ -101,6 +141,36 @@ describe('a model file', () => {
       { 'model.ts': `export default { execute() {}, async load() { await 0; throw new Error('no weights'); } };` },
       /no weights \(1\/model\.ts:1\)$/,
     ],
+    ['CommonJS throws', { 'model.js': `const a = 1;\nmodule.exports = a.b.c;` }, /TypeError: .* \(1\/model\.js:2\)$/],
+    [
+      'CommonJS in a folder of modules',
+      { 'package.json': '{ "type": "module" }', 'model.js': `\nmodule.exports = {};` },
+      /ReferenceError: module is not defined.* \(1\/model\.js:2\)$/s,
+    ],
+    [
+      'a module in a folder of CommonJS',
+      { 'package.json': '{ "type": "commonjs" }', 'model.js': `const a = 1;\nimport './part.js';`, 'part.js': '' },
+      /SyntaxError: Cannot use import statement outside a module \(1\/model\.js:2\)$/,
+    ],
+    [
+      'a package that there is not',
+      { 'model.ts': `import left from 'left-out';\nexport default left;` },
+      /Cannot find package 'left-out' imported from .*model\.ts/,
+    ],
+    ['a built-in that there is not', { 'model.ts': `import 'node:nothing';` }, /node:nothing/],
+    [
+      'a constructor whose parameters become members',
+      { 'model.ts': `export class A {\n  constructor(private readonly a: number) {}\n}` },
+      /parameter property is not supported in strip-only mode \(1\/model\.ts:2\)$/,
+    ],
+    ['a namespace', { 'model.ts': `const a = 1;\nnamespace B { export const c = 1; }` }, /namespace.* \(1\/model\.ts:2\)$/s],
+    [
+      'a JSON file with a fault',
+      { 'model.ts': `import a from './a.json' with { type: 'json' };\nexport default a;`, 'a.json': '{ "a": }' },
+      /JSON/,
+    ],
+    ['it throws what is no error', { 'model.ts': `throw Object.create(null);` }, /\[Object: null prototype\] \{\}$/],
+    ['load throws what is no error', { 'model.ts': `export default { execute() {}, load() { throw undefined; } };` }, /undefined$/],
     ['it ends its thread', { 'model.ts': 'process.exit(3);' }, /^unable to start model instance 'm_0': its worker ended with code 3$/],
   ])('fails to load with the reason and the place when %s', async (_what, files, message) => {
     await expect(open(await write(files))).rejects.toMatchObject({ code: 'INTERNAL', message: expect.stringMatching(message) });
@@ -117,16 +187,37 @@ describe('a model file', () => {
   it.each([
     ['execution_timeout_ms', 'soon', /failed to convert execution_timeout_ms 'soon' to integral number/],
     ['concurrency', '0', /concurrency must be from 1 to 254, got 0/],
+    ['max_memory_mb', '15', /max_memory_mb must be from 16 to 1048576, got 15/],
     ['max_memory_mb', '-1', /failed to convert max_memory_mb '-1'/],
   ])('refuses the parameter %s %s', async (key, value, message) => {
     const opened = openModel(`export default ${ofText('1')};`, { spec: { ...floats, parameters: new Map([[key, value]]) } });
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) });
   });
 
-  it('is given up when it takes too long', async () => {
-    const opened = openModel(`export default { execute() {}, load: () => { while (true); } };`, {
-      spec: { ...floats, parameters: new Map([['load_timeout_ms', '300']]) },
-    });
+  it('names its places by the model, though its folder or the version is a link', async () => {
+    const files = await write({ 'model.ts': `\n\nthrow new Error('boom');` });
+    const link = `${files.modelDirectory}-link`;
+    const linked = `${files.modelDirectory}-version`;
+    await symlink(files.modelDirectory, link);
+    await mkdir(linked);
+    await symlink(files.versionDirectory, join(linked, '1'));
+    try {
+      for (const directory of [link, linked]) {
+        const opened = open({ ...files, modelDirectory: directory, versionDirectory: join(directory, '1') });
+        await expect(opened).rejects.toMatchObject({ message: expect.stringMatching(/Error: boom \(1\/model\.ts:3\)$/) });
+      }
+    } finally {
+      await rm(link);
+      await rm(linked, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['its import never ends', 'await new Promise(() => {});\nexport default { execute() {} };'],
+    ['its import never lets go', 'for (;;);'],
+    ['load never ends', 'export default { execute() {}, load: () => new Promise(() => {}) };'],
+  ])('is given up when it takes too long: %s', async (_what, code) => {
+    const opened = openModel(code, { spec: { ...floats, parameters: new Map([['load_timeout_ms', '300']]) } });
     await expect(opened).rejects.toMatchObject({
       message: "unable to start model instance 'm_0': loading took longer than load_timeout_ms (300)",
     });
@@ -230,9 +321,49 @@ describe('autoCompleteConfig', () => {
       `export default { execute() {}, autoCompleteConfig: async () => 5 };`,
       "unable to load model 'm': autoCompleteConfig returned number: expected a config",
     ],
+    [
+      `export default { execute() {}, autoCompleteConfig: () => null };`,
+      "unable to load model 'm': autoCompleteConfig returned null: expected a config",
+    ],
+    [
+      `export default { execute() {}, autoCompleteConfig: (config) => [config] };`,
+      "unable to load model 'm': autoCompleteConfig returned Array: expected a config",
+    ],
+    [
+      `export default { execute() {}, autoCompleteConfig: (config) => { config.input = () => 1; return config; } };`,
+      "unable to load model 'm': DataCloneError: () => 1 could not be cloned.",
+    ],
+    [`setImmediate(() => { throw new Error('torn'); });\nawait new Promise(() => {});`, "unable to load model 'm': torn"],
+    [
+      'await new Promise(() => {});',
+      "unable to load model 'm': importing its file, or autoCompleteConfig, waits for something that never comes",
+    ],
+    [
+      'export default { execute() {}, autoCompleteConfig: () => new Promise(() => {}) };',
+      "unable to load model 'm': importing its file, or autoCompleteConfig, waits for something that never comes",
+    ],
     [`export default 5;`, "unable to load model 'm': 1/model.ts exports as its model a number: expected 'defineModel({ … })'"],
     [`process.exit(2);`, "unable to load model 'm': its worker ended with code 2"],
   ])('rejects: %s', async (code, message) => {
     await expect(backend.completeConfig?.(await write(code), {})).rejects.toMatchObject({ code: 'INTERNAL', message });
+  });
+
+  it.each([
+    ['its import never ends', 'setInterval(() => {}, 1000);\nawait new Promise(() => {});'],
+    ['it never ends', 'setInterval(() => {}, 1000);\nexport default { execute() {}, autoCompleteConfig: () => new Promise(() => {}) };'],
+    ['it never lets go', 'export default { execute() {}, autoCompleteConfig: () => { for (;;); } };'],
+  ])('is given up when it takes longer than a load may: %s', async (_what, code) => {
+    const config = { parameters: { load_timeout_ms: { string_value: '300' } } };
+    await expect(backend.completeConfig?.(await write(code), config)).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: "unable to load model 'm': loading took longer than load_timeout_ms (300)",
+    });
+  });
+
+  it('is not disturbed by what a model posts to the parent of its thread', async () => {
+    const files = await write(`import { parentPort } from 'node:worker_threads';
+      for (const message of [null, undefined, 'text', 5, {}, [], { kind: 5 }, { kind: 'nonsense' }]) parentPort.postMessage(message);
+      export default { execute() {}, autoCompleteConfig: () => ({ seen: true }) };`);
+    expect(await backend.completeConfig?.(files, {})).toEqual({ seen: true });
   });
 });

@@ -6,6 +6,7 @@ import type { Infer } from '../../../src/streams/inference/infer.ts';
 import { type ModelCalls, refuseCycles } from '../../../src/streams/inference/model-calls.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../../src/streams/inference/response.ts';
+import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { tensorFrom } from '../../../src/streams/tensors/tensor-from-values.ts';
 import { tensorValues } from '../../../src/streams/tensors/tensor-values.ts';
 import { makeRequest } from '../../support/model.ts';
@@ -219,6 +220,34 @@ async def execute(self, requests):
       { calls: callsWith() },
     );
     expect(await answer(instance, requestOf([1]))).toEqual(Array.from({ length: 32 }, () => 1));
+  });
+
+  it('tells a called model that can wait to do so while its answers are not taken', async () => {
+    const closedAt: number[] = [];
+    // 20 answers of 8 MiB, each when there is room.
+    const eager: Infer = ({ demand }) =>
+      new Observable((subscriber) => {
+        let given = 0;
+        const giveOn = (): void => {
+          while (given < 20 && demand?.isOpen !== false) {
+            given++;
+            subscriber.next(inferResponse({ Y: new Tensor('FP32', [2 ** 21], Buffer.alloc(2 ** 23, given)) }, { isLast: false }));
+          }
+          if (given === 20) subscriber.complete();
+          else closedAt.push(given);
+        };
+        if (demand !== undefined) demand.onOpen = giveOn;
+        giveOn();
+      });
+    const instance = await start(
+      `${call}${executes(`
+sizes = [r.output_tensors()[0].as_numpy().nbytes >> 20 for r in call("many_eager", [1]).exec(decoupled=True) if r.output_tensors()]
+return texts(str(sizes == [8] * 20))
+`)}`,
+      { calls: callsWith({ many_eager: eager }) },
+    );
+    expect(await answer(instance, requestOf([1]))).toEqual(['True']);
+    expect(closedAt[0]).toBe(8);
   });
 
   it('runs no more at once than thread-pool-size, from threads too', async () => {

@@ -512,7 +512,7 @@ said = [
     pb_utils.using_decoupled_model_transaction_policy(config),
     pb_utils.triton_string_to_numpy("TYPE_FP32") is np.float32,
     pb_utils.triton_to_numpy_type(pb_utils.numpy_to_triton_type(np.int8)) is np.int8,
-    list(pb_utils.deserialize_bytes_tensor(pb_utils.serialize_byte_tensor(strings).item())) == [b"ab", "é".encode()],
+    list(pb_utils.deserialize_bytes_tensor(pb_utils.serialize_byte_tensor(strings))) == [b"ab", "é".encode()],
     pb_utils.get_output_tensor_by_name(pb_utils.InferenceResponse([]), "x") is None,
     pb_utils.get_model_dir().endswith("/m/1"),
     pb_utils.TritonError("x").code() == pb_utils.TritonError.INTERNAL,

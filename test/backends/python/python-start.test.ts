@@ -270,6 +270,7 @@ return config`.trim();
       ['shm-default-byte-size', '1000', "backend-config 'python,shm-default-byte-size' must be at least 1048576, got 1000"],
       ['thread-pool-size', '0', "backend-config 'python,thread-pool-size' must be at least 1, got 0"],
       ['stub-timeout-seconds', 'x', "failed to convert stub-timeout-seconds 'x' to integral number"],
+      ['send-timeout-seconds', '-1', "failed to convert send-timeout-seconds '-1' to integral number"],
       ['shm-region-prefix-name', 'a/b', "backend-config 'python,shm-region-prefix-name' is no name for shared memory: 'a/b'"],
     ] as const) {
       await expect(pythonModel(echo, { settings: { [key]: value } })).rejects.toThrow(message);

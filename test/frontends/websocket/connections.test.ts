@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { interval, map } from 'rxjs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { machineScheduler } from '../../../src/streams/flow/clock.ts';
 import { produce } from '../../../src/streams/flow/produce.ts';
 import type { Infer } from '../../../src/streams/inference/infer.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
+import { until } from '../../support/until.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 import type { Client } from './support/client.ts';
 import { connectClient, refusal } from './support/client.ts';
 import { answer, identity, ManualModel } from './support/models.ts';
@@ -193,17 +195,37 @@ describe('a connection', () => {
 });
 
 describe('pings', () => {
+  const pingIntervalMs = 20_000;
+  let time: VirtualTime;
+  beforeEach(() => {
+    time = new VirtualTime();
+  });
+
+  /** One interval passes, and the client is pinged. */
+  const ping = async ({ webSocket }: Client): Promise<void> => {
+    const pinged = once(webSocket, 'ping');
+    time.advance(pingIntervalMs);
+    await pinged;
+  };
+
   it('keep a client that answers them', async () => {
-    server = await startWebSocket({ identity }, { pingIntervalMs: 5 });
+    server = await startWebSocket({ identity }, { pingIntervalMs, scheduler: time });
     const client = await open('/v2/models/identity/stream');
-    for (let pings = 0; pings < 5; pings++) await once(client.webSocket, 'ping');
+    for (let pings = 0; pings < 5; pings++) {
+      const before = server.bytesRead;
+      await ping(client);
+      await until(() => server.bytesRead > before);
+    }
     client.send({ id: 'a', inputs: [] });
     expect((await client.receive()).json.id).toBe('a');
   });
 
   it('end a client that does not', async () => {
-    server = await startWebSocket({ identity }, { pingIntervalMs: 5 });
+    server = await startWebSocket({ identity }, { pingIntervalMs, scheduler: time });
     const client = await connectClient(`${server.origin}/v2/stream`, [], { autoPong: false });
+    await ping(client);
+    expect(server.frontEnd.connections().open).toBe(1);
+    time.advance(pingIntervalMs);
     expect(await client.closed).toBe(1006);
     await allClosed();
     expect(server.frontEnd.connections().closes).toEqual(new Map([[1006, 1]]));
@@ -211,24 +233,35 @@ describe('pings', () => {
 
   it('wait for a client whose pongs the server itself does not read', async () => {
     const manual = new ManualModel();
-    server = await startWebSocket({ manual: manual.infer }, { pingIntervalMs: 5, maxInflight: 1 });
+    server = await startWebSocket({ manual: manual.infer }, { pingIntervalMs, scheduler: time, maxInflight: 1 });
     const client = await open('/v2/models/manual/stream');
     client.send({ id: 'a', inputs: [] });
     await manual.started(1);
-    for (let pings = 0; pings < 5; pings++) await once(client.webSocket, 'ping');
+    for (let pings = 0; pings < 5; pings++) await ping(client);
     manual.finish(0);
     expect((await client.receive()).json.id).toBe('a');
   });
 
   it('find a client that went away while the server did not read', async () => {
     const manual = new ManualModel();
-    server = await startWebSocket({ manual: manual.infer }, { pingIntervalMs: 5, maxInflight: 1 });
+    server = await startWebSocket({ manual: manual.infer }, { pingIntervalMs, scheduler: time, maxInflight: 1 });
     const client = await open('/v2/models/manual/stream');
     client.send({ inputs: [] });
     await manual.started(1);
     client.webSocket.terminate();
-    await manual.idle();
+    // The first ping after its end brings the news of it, the next one fails.
+    await until(() => {
+      time.advance(pingIntervalMs);
+      return manual.cancelled > 0;
+    });
     expect(manual.cancelled).toBe(1);
+  });
+
+  it('end with the front end, and leave no timer', async () => {
+    server = await startWebSocket({ identity }, { pingIntervalMs, scheduler: time });
+    expect(time.pending).toBe(1);
+    await server.frontEnd.close(AbortSignal.abort());
+    expect(time.pending).toBe(0);
   });
 });
 

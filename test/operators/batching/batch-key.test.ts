@@ -35,6 +35,12 @@ describe('batchKey', () => {
     expect(key([text], { TEXT: [1] }, 0)).not.toBe(key([text], { TEXT: [3] }, 0));
   });
 
+  it('tells which of the inputs are there, of any shape', () => {
+    const inputs = ['A', 'B'].map((name) => makeInput({ name, dims: [-1], optional: true }));
+    const keys = [{ A: [1, 2] }, { B: [1, 2] }, { A: [1, 2], B: [1, 2] }, {}].map((shapes) => key(inputs, shapes));
+    expect(new Set(keys).size).toBe(4);
+  });
+
   it('tells axes and inputs apart', () => {
     expect(key([text, mask], { TEXT: [1, 1], MASK: [1, 12, 2] })).not.toBe(key([text, mask], { TEXT: [1, 11], MASK: [1, 2, 2] }));
     expect(key([mask], { MASK: [1, 11, 2] })).not.toBe(key([mask], { MASK: [1, 1, 12] }));

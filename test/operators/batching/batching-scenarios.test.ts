@@ -308,6 +308,23 @@ describe('dynamic batching, as a caller sees it', () => {
     expect(batches()).toEqual(afterMs > 1000 ? ['busy', 'a'] : ['busy']);
   });
 
+  it('times out in one level beside another that waits for ever', () => {
+    start({
+      dynamicBatching: makeBatching({
+        priorityLevels: 2n,
+        defaultPriorityLevel: 2n,
+        defaultQueuePolicy: makeQueuePolicy({ defaultTimeoutMs: 100 }),
+        queuePolicies: new Map([[1n, makeQueuePolicy()]]),
+        isStrict: true,
+      }),
+    });
+    occupy();
+    send('patient', { priority: 1n });
+    send('hasty');
+    time.advance(101);
+    expect([...ends]).toEqual([['hasty', 'UNAVAILABLE Request timeout expired']]);
+  });
+
   it('never times out what runs', () => {
     start(timing({ defaultTimeoutMs: 10 }));
     send('a');

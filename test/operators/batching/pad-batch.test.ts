@@ -95,19 +95,79 @@ describe('padBatch', () => {
     });
   });
 
+  it('cuts nothing that the model left out, and fails for an output of another rank', () => {
+    const batch = padBatch(padded({ outputs: ['O'] }))?.([inferRequest({ X: x(1, 1) }), inferRequest({ X: x(1, 2) })]);
+    expect(batch?.cut(makePart(0, { outputs: new Map([['P', x(1, 4)]]) }))).toMatchObject({ error: undefined });
+    const part = makePart(0, { outputs: new Map([['O', x(1, 2)]]) });
+    expect(batch?.cut(part).error?.message).toMatch(/expected \[-1,2,-1\], got \[1,2\]/);
+  });
+
+  it('cuts back along each axis', () => {
+    const spec = padded(
+      { inputs: ['X'], outputs: ['O'] },
+      { inputs: [inputSpec('X', 'UINT8', [-1, -1])], outputs: [outputSpec('O', 'UINT8', [-1, -1])] },
+    );
+    const bytes = (...shape: number[]) =>
+      tensorFrom(
+        'UINT8',
+        shape,
+        Array.from({ length: (shape[1] ?? 0) * (shape[2] ?? 0) }, (_, n) => n),
+      );
+    const batch = padBatch(spec)?.([inferRequest({ X: bytes(1, 1, 3) }), inferRequest({ X: bytes(1, 2, 2) })]);
+    const O = bytes(1, 2, 3);
+    const cut = [0, 1].map((of) => batch?.cut(makePart(of, { outputs: new Map([['O', O]]) })).outputs.get('O'));
+    expect(cut.map((tensor) => [tensor?.shape, values(tensor)])).toEqual([
+      [
+        [1, 1, 3],
+        [0, 1, 2],
+      ],
+      [
+        [1, 2, 2],
+        [0, 1, 3, 4],
+      ],
+    ]);
+  });
+
   it('keeps an error that the model gave', () => {
     const batch = padBatch(padded({ outputs: ['O'] }))?.([inferRequest({ X: x(1, 1) }), inferRequest({ X: x(1, 2) })]);
     const failed = makePart(0, { error: new InferError('INTERNAL', 'no') });
     expect(batch?.cut(failed)).toBe(failed);
   });
 
-  it('refuses a batch that requests long along different axes would make far larger than they are', () => {
-    const spec = padded({}, { inputs: [inputSpec('X', 'UINT8', [-1, -1])] });
-    const bytes = (...shape: number[]) => new Tensor('UINT8', shape, new Uint8Array(40_000));
+  it.each([
+    ['UINT8', 40_000],
+    ['FP32', 20_000],
+    ['BYTES', 40_000],
+  ] as const)('refuses a batch that requests long along different axes would make far larger than they are, of %s', (datatype, long) => {
+    const spec = padded({}, { inputs: [inputSpec('X', datatype, [-1, -1])] });
+    const bytes = (...shape: number[]) => new Tensor(datatype, shape, new Uint8Array(4 * long));
     const pad = padBatch(spec);
-    expect(() => pad?.([inferRequest({ X: bytes(1, 1, 40_000) }), inferRequest({ X: bytes(1, 40_000, 1) })])).toThrow(
+    expect(() => pad?.([inferRequest({ X: bytes(1, 1, long) }), inferRequest({ X: bytes(1, long, 1) })])).toThrow(
       `input 'X' of a batch of model 'm', filled up to its longest request, would take 3200000000 bytes, more than 1073741824`,
     );
+  });
+
+  it('leaves alone what is not listed, and what is not there', () => {
+    const pad = padBatch(padded({ value: 3, outputs: ['O'], mask: { name: 'M', datatype: 'BOOL' } }));
+    const Y = tensorFrom('BYTES', [1, 1, 2], ['a', 'b']);
+    const batch = pad?.([inferRequest({ Y }), inferRequest({ X: x(1, 2), Y: tensorFrom('BYTES', [1, 2, 2], ['a', 'b', 'c', 'd']) })]);
+    expect(batch?.requests[0]?.inputs).toEqual(new Map([['Y', Y]]));
+    expect(batch?.requests[0]?.inputs.get('Y')).toBe(Y);
+    const part = makePart(0, { outputs: new Map([['O', tensorFrom('FP32', [1, 2, 3], [1, 2, 3, 4, 5, 6])]]) });
+    expect(batch?.cut(part)).toBe(part);
+    expect(pad?.([inferRequest({ Y })]).requests[0]?.inputs.get('Y')).toBe(Y);
+    expect(padBatch(padded({ inputs: ['Z'] }))).toBeUndefined();
+  });
+
+  it('fills up with false, where that is the value, and without a batch dimension too', () => {
+    const pad = padBatch(padded({}, { maxBatchSize: 0, inputs: [inputSpec('X', 'BOOL', [-1])] }));
+    const { requests } = pad?.([1, 3].map((length) => inferRequest({ X: tensorFrom('BOOL', [length], Array(length).fill(true)) }))) ?? {
+      requests: [],
+    };
+    expect(requests.map(({ inputs }) => values(inputs.get('X')))).toEqual([
+      [1, 0, 0],
+      [1, 1, 1],
+    ]);
   });
 
   it('is nothing to a model that does not pad', () => {

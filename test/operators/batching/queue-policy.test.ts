@@ -47,6 +47,14 @@ describe('queueLimit', () => {
     expect(limit({ priorityLevels: 2n }, [5, 6])).toBe(11);
   });
 
+  it('is that of the largest level where all together would be too many, of those that there are', () => {
+    const large = 2 ** 21;
+    expect(limit({ priorityLevels: 2n }, [large, 5])).toBe(large);
+    expect(limit({ priorityLevels: 2n }, [large, 5], 2 * large)).toBe(large);
+    expect(limit({ priorityLevels: 3n }, [large, 5], 2 * large)).toBe(2 * large);
+    expect(limit({ priorityLevels: 3n }, [2 ** 19, 2 ** 19], 2 ** 19)).toBe(2 ** 20);
+  });
+
   it('has an end, however many levels there are', () => {
     expect(limit({ priorityLevels: 2n ** 63n })).toBe(2 ** 20);
     expect(limit({ priorityLevels: 2n ** 63n }, [], 2 ** 21)).toBe(2 ** 21);

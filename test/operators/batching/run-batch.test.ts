@@ -414,6 +414,14 @@ describe('runBatch', () => {
       expect([seen(), ends]).toEqual([[['answer', 'answer', 'complete']], ['complete']]);
     });
 
+    it('is given back once though it is told so too late', () => {
+      const instance = new HandInstance();
+      const { lease, counters } = begin(instance, { callers: 1, decoupled: true });
+      instance.last.complete();
+      instance.last.batch.releaseInstance?.();
+      expect([lease.released, counters.batches, counters.released]).toEqual([1, 0, 0]);
+    });
+
     it.each([
       { mayEndEarly: true, atRelease: ['step', 'lease'], atEnd: ['step', 'lease'] },
       { mayEndEarly: false, atRelease: ['lease'], atEnd: ['lease', 'step'] },
@@ -466,6 +474,10 @@ describe('runBatch', () => {
       const counters = noRunCounters();
       const run = runBatch({ spec: makeSpec({ decoupled: true }), sink: () => {}, scheduler: time, log: makeLog(), counters });
       const instance = new HandInstance(2 * releasedLimit);
+      // One that has not asked takes no room, and gives none back.
+      const other = new HandInstance();
+      run({ items: [makeCaller(0, time).call], lease: makeLease(other) }).subscribe();
+      other.last.complete();
       const leases = Array.from({ length: releasedLimit + 3 }, (_, n) => {
         const lease = makeLease(instance);
         run({ items: [makeCaller(n, time).call], lease }).subscribe();

@@ -141,6 +141,13 @@ describe('a model with a cache', () => {
     expect(heard.error?.code).toBe('UNAVAILABLE');
   });
 
+  it('answers nobody once it has ended, whatever it has kept', () => {
+    ask();
+    run();
+    life.unsubscribe();
+    expect(ask().error?.code).toBe('UNAVAILABLE');
+  });
+
   it('fails who waits when it ends, each under its own id', () => {
     const heard = ['a', 'b'].map((id) => ask({ id }));
     life.unsubscribe();

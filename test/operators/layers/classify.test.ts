@@ -65,13 +65,9 @@ describe('classes', () => {
   });
 
   it('keep the order of equals, put NaN last and are read at any alignment', () => {
-    expect(classesOf(vector('FP32', [1, Number.NaN, 1, 2, Number.NaN]), { classes: 9 }).texts).toEqual([
-      '2.000000:3',
-      '1.000000:0',
-      '1.000000:2',
-      'nan:1',
-      'nan:4',
-    ]);
+    const mixed = [1, Number.NaN, 1, 2, Number.NaN, Number.NaN, 1, Number.NaN];
+    const sorted = ['2.000000:3', '1.000000:0', '1.000000:2', '1.000000:6', 'nan:1', 'nan:4', 'nan:5', 'nan:7'];
+    for (const classes of [9, 6, 5, 2]) expect(classesOf(vector('FP32', mixed), { classes }).texts).toEqual(sorted.slice(0, classes));
     const buffer = new Uint8Array(17);
     buffer.set(vector('INT64', [-5n, 2n ** 62n]).bytes, 1);
     expect(classesOf(new Tensor('INT64', [2], buffer, 1), { classes: 2 }).texts).toEqual(['4611686018427387904:1', '-5:0']);
@@ -97,6 +93,19 @@ it('leaves other outputs, and requests that ask for none, alone', () => {
   const layer = layerFor(vector('FP32', [1]), { classes: 1 });
   expect(collect(layer(answering(response))(request(0))).values[0]).toBe(response);
   expect(collect(layer(answering(response))(request(1))).values[0]?.outputs.get('P')).toBe(response.outputs.get('P'));
+});
+
+it('counts the first mention of an output, and makes nothing of one that the model left out', () => {
+  const layer = layerFor(vector('FP32', [1, 2]), { classes: 1 });
+  const twice = [1, 2].map((classification) => ({ name: 'O', classification }));
+  const answered = collect(layer(answering(inferResponse({ O: vector('FP32', [1, 2]) })))(inferRequest({}, { outputs: twice })));
+  expect(answered.values[0]?.outputs.get('O')?.shape).toEqual([1]);
+  expect(collect(layer(answering(inferResponse({})))(request(1))).values[0]?.outputs).toEqual(new Map());
+});
+
+it('fails for an answer of a datatype that has no order, whatever the config says', () => {
+  const layer = layerFor(vector('FP32', [1]), { classes: 1 });
+  expect(failureOf(layer(answering(inferResponse({ O: vector('BYTES', ['x']) })))(request(1)))).toMatch(/unsupported type 'BYTES'/);
 });
 
 it.each<Datatype>(['BYTES', 'BOOL', 'FP16', 'BF16'])('refuses %s before the model runs', (datatype) => {

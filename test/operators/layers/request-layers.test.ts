@@ -1,6 +1,7 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { requestLayers } from '../../../src/operators/layers/request-layers.ts';
+import { noOrderCounters } from '../../../src/streams/flow/in-order.ts';
 import type { InferenceEvent } from '../../../src/streams/inference/events.ts';
 import { layers } from '../../../src/streams/inference/infer.ts';
 import type { ModelSpec } from '../../../src/streams/inference/model-spec.ts';
@@ -58,6 +59,17 @@ describe('requestLayers', () => {
     expect(build(modelSpec({ outputs: [outputSpec('O', 'INT8', [1]), outputSpec('P', 'INT8', [1])] })).layers.length).toBe(4);
     expect(build(modelSpec({ outputs: [outputSpec('O', 'INT8', [1])] })).layers.length).toBe(3);
     expect(build(modelSpec({})).layers.length).toBe(2);
+  });
+
+  it('counts the answers that wait where it is told to', () => {
+    const ordering = noOrderCounters();
+    const ordered = makeSpec({ dynamicBatching: makeBatching({ preserveOrdering: true }) });
+    const held: Subscriber<InferResponse>[] = [];
+    const model = () => new Observable<InferResponse>((caller) => void held.push(caller));
+    const infer = layers(requestLayers({ spec: ordered, sink: () => {}, scheduler: { now: () => 0 }, ordering }))(model);
+    for (const id of ['a', 'b']) infer(makeRequest({ id })).subscribe();
+    held[1]?.next(inferResponse({}));
+    expect(ordering.held).toBe(1);
   });
 
   it('lets answers leave in order, and counts requests when they do, where the model preserves ordering', () => {

@@ -50,6 +50,7 @@ describe('what fits', () => {
     accepts(flat, inferRequest({ B: strings, A: bytes('FP32', [0, 2], 0) }, { outputs: [{ name: 'O', classification: 0 }] }));
     accepts(batching, inferRequest({ A: rows(4), B: rows(4, 7) }));
     accepts(batching, inferRequest({ A: rows(1), B: rows(1, 0) }));
+    accepts(flat, inferRequest({ ...good, A: new Tensor('FP32', [1, 2], new Uint8Array(12), 2, 10) }));
   });
 
   it('is handed on as the same request', () => {
@@ -93,6 +94,10 @@ describe('names', () => {
     );
   });
 
+  it('counts inputs before it looks at any', () => {
+    expect(fault(batching, inferRequest({ A: rows(5) }))).toMatch(/expected 2 inputs but got 1 inputs/);
+  });
+
   it('names a missing required input even where optional ones make up the number', () => {
     const spec = modelSpec({
       inputs: [inputSpec('R', 'INT8', [1]), inputSpec('S', 'INT8', [1]), inputSpec('T', 'INT8', [1], { optional: true })],
@@ -116,6 +121,10 @@ describe('batches', () => {
     ["tensor 'A' contains an invalid dimension in shape [-1,16]", { A: rows(-1), B: rows(1) }],
     ["input byte size mismatch for input 'A' for model 'm'. Expected 64, got 0", { A: rows(0), B: rows(0) }],
     ["input byte size mismatch for input 'A' for model 'm'. Expected 64, got 0", { A: rows(0), B: rows(2) }],
+    [
+      "input byte size mismatch for input 'A' for model 'm'. Expected 64, got 8",
+      { A: new Tensor('INT32', [0, 16], new Uint8Array(12), 2, 10), B: rows(0) },
+    ],
     ["inference request batch-size must be >= 1 for 'm'", { B: rows(0, 0), A: rows(0) }],
   ])('%s', (text, inputs) => {
     expect(fault(batching, inferRequest(inputs))).toBe(prefixed(text));
@@ -145,6 +154,12 @@ describe('datatypes and shapes', () => {
     expect(fault(batching, inferRequest({ A: rows(1, 17), B: rows(1) }))).toBe(
       prefixed(`unexpected shape for input 'A' for model 'm'. Expected [-1,16], got [1,17]. ${note}`),
     );
+    for (const shape of [[2], [1, 2, 1]]) {
+      const [count = 0] = shape;
+      expect(fault(batching, inferRequest({ A: rows(count), B: bytes('INT32', shape, 8) }))).toBe(
+        prefixed(`unexpected shape for input 'B' for model 'm'. Expected [-1,-1], got [${shape.join()}]. ${note}`),
+      );
+    }
     expect(fault(flat, inferRequest({ ...good, A: bytes('FP32', [3, 3], 36) }))).toBe(
       prefixed("unexpected shape for input 'A' for model 'm'. Expected [-1,2], got [3,3]. "),
     );
@@ -164,6 +179,8 @@ describe('datatypes and shapes', () => {
     ["element count for tensor 'W' exceeds maximum size of 9223372036854775807", [2 ** 62, 2 ** 62], 'BYTES'],
     ["byte size for tensor 'W' exceeds maximum size of 9223372036854775807", [2 ** 31, 2 ** 31], 'FP32'],
     ["input byte size mismatch for input 'W' for model 'm'. Expected 8000000000, got 4", [1, 2_000_000_000], 'FP32'],
+    // So many, 2 ** 63 - 1, are not too many.
+    ["input byte size mismatch for input 'W' for model 'm'. Expected 9223372036854776000, got 4", [153_092_023, 60_247_241_209], 'INT8'],
     ["expected 4611686018427388000 string elements for inference input 'W' for model 'm', got 1", [2 ** 31, 2 ** 31], 'BYTES'],
   ])('%s: %j %s', (text, shape, datatype) => {
     const spec = modelSpec({ inputs: [inputSpec('W', datatype, [-1, -1])] });
@@ -179,6 +196,7 @@ describe('datatypes and shapes', () => {
 
 describe('strings', () => {
   it.each<[string, readonly number[]]>([
+    ["expected 2 string elements for inference input 'B' for model 'm', got 0", []],
     ["expected 2 string elements for inference input 'B' for model 'm', got 1", [1, 0, 0, 0, 7]],
     ["unexpected number of string elements 3 for inference input 'B' for model 'm', expecting 2", [0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9]],
     [
@@ -193,12 +211,12 @@ describe('strings', () => {
     expect(fault(flat, request)).toBe(prefixed(text));
   });
 
-  it('refuses a last string that is cut off, in the words of the backend', () => {
-    const buffer = Uint8Array.of(0, 0, 0, 0, 255, 255, 255, 255, 1);
-    const request = inferRequest({ ...good, B: new Tensor('BYTES', [2], buffer) });
-    expect(fault(flat, request)).toBe(
-      "INVALID_ARGUMENT: incomplete string data for inference input 'B', expecting string of length 4294967295 but only 1 bytes available",
-    );
+  it.each([
+    [[255, 255, 255, 255, 1], 'expecting string of length 4294967295 but only 1 bytes available'],
+    [[9, 0, 0, 0], 'expecting string of length 9 but only 0 bytes available'],
+  ])('refuses a last string that is cut off, in the words of the backend: %j', (last, text) => {
+    const B = new Tensor('BYTES', [2], Uint8Array.of(0, 0, 0, 0, ...last));
+    expect(fault(flat, inferRequest({ ...good, B }))).toBe(`INVALID_ARGUMENT: incomplete string data for inference input 'B', ${text}`);
   });
 });
 

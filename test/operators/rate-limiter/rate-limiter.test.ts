@@ -105,6 +105,13 @@ describe('RateLimiter', () => {
     expect(seen).toEqual(['1 true', '1 true', '1 false', 'ended']);
   });
 
+  it('hears from an instance whether it is ready, which one that says nothing is', () => {
+    const instance = Object.assign(new HandInstance(), { isReady: () => false });
+    const rateLimiter = limiter();
+    expect(load(rateLimiter, {}).model.isReady()).toBe(true);
+    expect(load(rateLimiter, { life: () => living(instance) }).model.isReady()).toBe(false);
+  });
+
   it('counts a resource by device, and a global one in all', () => {
     const rateLimiter = limiter();
     const first = load(rateLimiter, { device: 0, resources: [takes('R', 1), takes('G', 1, true)] });

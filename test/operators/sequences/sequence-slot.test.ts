@@ -1,4 +1,5 @@
-import { Observable } from 'rxjs';
+import { setImmediate } from 'node:timers/promises';
+import { Observable, take } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Call } from '../../../src/operators/call.ts';
 import { Sequence } from '../../../src/operators/sequences/sequence.ts';
@@ -102,6 +103,30 @@ describe.each([
     expect(state()).toEqual([4]);
   });
 
+  it('leave neither a timer nor a count where the server names them', async () => {
+    const { time } = start({ instances: 2 });
+    model.ask(5n, 'S', 'a');
+    model.ask(0n, 'M', 'b');
+    time.advance(0);
+    const drained = model.model.drain().then(() => 'drained');
+    model.instance(1).last.answer(makePart(0, { isRescheduled: true }));
+    model.instance(1).last.complete();
+    time.advance(0);
+    model.finish(1);
+    expect(await Promise.race([drained, setImmediate('waits')])).toBe('waits');
+    model.finish(0);
+    expect([await drained, time.pending]).toEqual(['drained', 0]);
+  });
+
+  it('are not idle while the model goes on with them', () => {
+    const { time } = start({ batching: { maxIdleMs: 100 } });
+    model.ask(5n, 'S', 'a');
+    time.advance(60);
+    reschedule();
+    time.advance(60);
+    expect(model.ask(5n, 'M').state).toBe('waits');
+  });
+
   it('end when the caller goes', () => {
     const { time } = start();
     const asked = model.ask(0n, 'M', 'a');
@@ -112,6 +137,18 @@ describe.each([
     model.instance().last.complete();
     expect(model.batches()).toEqual(['a', 'b']);
     expect(model.counts()).toBe('queued 0 running 1');
+  });
+
+  it('end when the caller goes at an answer in between', () => {
+    const { time } = start();
+    model.model
+      .infer(makeRequest({ id: 'a' }))
+      .pipe(take(1))
+      .subscribe();
+    model.ask(0n, 'M', 'b');
+    time.advance(0);
+    reschedule(4);
+    expect([model.batches(), model.counts()]).toEqual([['a', 'b'], 'queued 0 running 1']);
   });
 
   it('end when the instance dies between two steps', () => {

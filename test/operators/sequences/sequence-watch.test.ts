@@ -128,3 +128,150 @@ describe('idle sequences', () => {
 const never = (): never => {
   throw new Error('no input');
 };
+
+describe('times of sequences', () => {
+  let model: SequenceModel;
+
+  /** Idle after 100 ms, with two slots. */
+  const start = (fields: SequenceModelFields = {}): SequenceModel => {
+    model = new SequenceModel({
+      ...fields,
+      spec: { maxBatchSize: 2, ...fields.spec },
+      batching: { strategy: { kind: 'direct', maxQueueDelayMs: 0, minimumSlotUtilization: 0 }, maxIdleMs: 100, ...fields.batching },
+    });
+    return model;
+  };
+
+  afterEach(() => expect(model.stop()).toBe(0));
+
+  const runAll = (): void => {
+    model.time.advance(0);
+    model.finish();
+  };
+  const isIdle = (id: bigint): boolean => model.ask(id, 'M').state.includes('the sequence was idle');
+  const expired = 'UNAVAILABLE timeout of the corresponding sequence has been expired';
+
+  it('go by the last request of each, whichever began first', () => {
+    const { time } = start();
+    model.ask(1n, 'S');
+    time.advance(10);
+    model.ask(2n, 'S');
+    runAll();
+    time.advance(40);
+    model.ask(1n, 'M');
+    runAll();
+    time.advance(61);
+    expect([isIdle(1n), isIdle(2n)]).toEqual([false, true]);
+  });
+
+  it.each([
+    [29, false],
+    [30, true],
+  ])('are all kept by one timer, that of a second look too (%d ms later: %s)', (ms, isOver) => {
+    const { time } = start();
+    for (const id of [1n, 2n, 3n]) model.ask(id, 'S');
+    runAll();
+    time.advance(20);
+    model.ask(2n, 'M');
+    runAll();
+    time.advance(80);
+    // 1 has ended, and 3, which has waited for 100 ms, has its slot until 150.
+    model.finish();
+    time.advance(5);
+    model.ask(4n, 'S').caller.unsubscribe();
+    time.advance(15);
+    expect([isIdle(1n), isIdle(2n)]).toEqual([true, true]);
+    time.advance(ms);
+    expect(isIdle(3n)).toBe(isOver);
+  });
+
+  it('let a deadline pass only when it is there', () => {
+    const { time } = start();
+    model.ask(1n, 'S');
+    model.ask(2n, 'S');
+    runAll();
+    model.ask(1n, 'M');
+    model.ask(2n, 'M');
+    time.advance(0);
+    const [early, late] = [50_000n, 130_000n].map((timeoutMicroseconds, n) => model.ask(BigInt(3 + n), 'S', '', { timeoutMicroseconds }));
+    time.advance(101);
+    expect([early?.state, late?.state]).toEqual([expired, 'waits']);
+    time.advance(29);
+    expect(late?.state).toBe(expired);
+  });
+
+  it('leave a sequence that was not idle in the backlog all of its time in its slot', () => {
+    const { time } = start({ spec: { maxBatchSize: 1 } });
+    model.ask(1n, 'SE');
+    model.ask(2n, 'S');
+    time.advance(20);
+    model.finish();
+    model.finish();
+    time.advance(75);
+    expect(isIdle(2n)).toBe(false);
+  });
+
+  it('are nothing to a sequence that has ended in the backlog, however long it waited', () => {
+    const { time } = start({ spec: { maxBatchSize: 1 } });
+    model.ask(1n, 'S');
+    model.ask(2n, 'S');
+    time.advance(110);
+    model.ask(2n, 'E');
+    for (let n = 0; n < 3; n++) model.finish();
+    expect([model.counts(), time.pending]).toEqual(['queued 0 running 0', 0]);
+  });
+
+  it('end nothing that waits in a slot, not all of a sequence that has one since', () => {
+    const { time } = start({ spec: { maxBatchSize: 1 } });
+    model.ask(1n, 'SE');
+    const asked = [model.ask(2n, 'S', '', { timeoutMicroseconds: 2000n }), model.ask(2n, 'E')];
+    runAll();
+    time.advance(5);
+    expect(asked.map(({ state }) => state)).toEqual(['waits', 'waits']);
+  });
+
+  it('expire in the order of STARTs what is due together, each at its earliest deadline', () => {
+    const { time } = start({ spec: { maxBatchSize: 1 } });
+    model.ask(1n, 'S');
+    time.advance(0);
+    const order: bigint[] = [];
+    for (const id of [2n, 3n, 4n]) {
+      const asked = model.ask(id, 'S', '', { timeoutMicroseconds: 3000n });
+      model.ask(id, 'M', '', { timeoutMicroseconds: 9000n });
+      asked.caller.add(() => order.push(id));
+    }
+    time.advance(3);
+    expect(order).toEqual([2n, 3n, 4n]);
+  });
+
+  /** The only slot belongs to a sequence that takes no more, and so has no times. */
+  const startTaken = (): void => {
+    start({ spec: { maxBatchSize: 1 } });
+    model.ask(1n, 'S');
+    model.time.advance(0);
+    model.ask(1n, 'E');
+    expect(model.time.pending).toBe(0);
+  };
+
+  it.each(['S', 'SE'] as const)('leave no timer for what is cancelled in the backlog (%s)', (flags) => {
+    startTaken();
+    const asked = model.ask(2n, flags, '', { timeoutMicroseconds: 9000n });
+    expect(model.time.pending).toBe(1);
+    asked.caller.unsubscribe();
+    expect(model.time.pending).toBe(0);
+  });
+
+  it('keep a deadline when the last other sequence that could be idle ends', () => {
+    startTaken();
+    const waiting = model.ask(2n, 'SE', '', { timeoutMicroseconds: 9000n });
+    model.ask(3n, 'S').caller.unsubscribe();
+    model.time.advance(9);
+    expect(waiting.state).toBe(expired);
+  });
+
+  it('leave no timer when the model ends beside a deadline of a sequence that takes no more', () => {
+    startTaken();
+    model.ask(2n, 'SE', '', { timeoutMicroseconds: 9000n });
+    expect(model.time.pending).toBe(1);
+  });
+});

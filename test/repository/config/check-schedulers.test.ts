@@ -210,8 +210,6 @@ it.each([
   [state('use_same_buffer_for_input_output: true'), 'sequence_batching.state[0].use_same_buffer_for_input_output', 'every state may grow'],
   ['instance_group { passive: true }', 'instance_group', 'are passive: it takes no requests'],
   [resources, 'instance_group[0].rate_limiter.resources[1]', 'Resource "R" is present as both global and device-specific'],
-  ['batch_input { target_name: "X" data_type: TYPE_INT32 source_input: "X" }', 'batch_input[0].target_name', 'is an input of model m too'],
-  ['batch_input { data_type: TYPE_INT32 source_input: "X" }', 'batch_input[0]', "has no 'target_name'"],
   [
     'parameters { key: "TRITON_BATCH_STRATEGY_PATH" value { string_value: "x" } }',
     'parameters["TRITON_BATCH_STRATEGY_PATH"]',
@@ -228,6 +226,28 @@ it.each([
   expect(warnings[0]).toContain(sentence);
   expect(warnings[0]).toMatch(/m\/config\.pbtxt:5:\d+/);
   expect(warnings[0]).toContain(`field ${field}`);
+});
+
+const reading = model.replace('identity', 'reader');
+
+it.each([
+  ['batch_input { target_name: "X" data_type: TYPE_INT32 source_input: "X" }', 'batch_input[0].target_name', 'is an input of model m too'],
+  ['batch_input { data_type: TYPE_INT32 source_input: "X" }', 'batch_input[0]', "has no 'target_name'"],
+])('loads with a warning, on a backend that reads what is told of a batch: %s', async (text, field, sentence) => {
+  const { warnings } = await prepare({ config: reading + text });
+  expect(warnings).toEqual([expect.stringContaining(sentence)]);
+  expect(warnings[0]).toContain(`field ${field}`);
+});
+
+it.each([
+  ['identity', 'batch_input', 'reads no tensors of a whole batch'],
+  ['identity', 'batch_output', 'answers each request of a batch by itself and splits no tensor'],
+  ['reader', 'batch_output', 'answers each request of a batch by itself and splits no tensor'],
+])('refuses what backend %s would leave undone: %s', async (backend, field, why) => {
+  const type = field === 'batch_input' ? 'data_type: TYPE_INT32 target_name: "N"' : 'target_name: "Y"';
+  const failure = await failureOf(prepare({ config: `${model.replace('identity', backend)}${field} { source_input: "X" ${type} }` }));
+  expect(failure.message).toContain(`backend '${backend}' ${why}: '${field}' cannot be set for m (`);
+  expect(failure.message).toMatch(new RegExp(`m/config\\.pbtxt:5(:\\d+)?, field ${field},`));
 });
 
 it('refuses a resource of two kinds where resources count', async () => {

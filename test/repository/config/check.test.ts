@@ -128,7 +128,7 @@ it.each([
 ])('refuses %s', async (config, text) => {
   const failure = await failureOf(prepare({ config }));
   expect(failure).toBeInstanceOf(ConfigFaults);
-  expect(failure.code).toBe('INVALID_ARGUMENT');
+  expect(failure.code).toBe(text.startsWith('failed to open text file') ? 'INTERNAL' : 'INVALID_ARGUMENT');
   expect(failure.message).toContain(text);
   expect(failure.message).toMatch(/m\/config\.pbtxt:1\b/);
 });

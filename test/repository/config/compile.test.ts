@@ -138,10 +138,11 @@ it('reads states with what they begin with', async () => {
 });
 
 it('reads ragged inputs and what the model is told of its batch', async () => {
-  const { inputs, batchInputs, batchOutputs } = await specOf(`
+  const config = `${model.replace('identity', 'gatherer')}
     batch_input { kind: BATCH_ACCUMULATED_ELEMENT_COUNT target_name: [ "A", "B" ] data_type: TYPE_FP32 source_input: "X" }
     batch_input { kind: BATCH_ITEM_SHAPE target_name: "C" data_type: TYPE_INT32 source_input: "X" }
-    batch_output { target_name: "Y" source_input: "X" }`);
+    batch_output { target_name: "Y" source_input: "X" }`;
+  const { inputs, batchInputs, batchOutputs } = (await prepare({ config })).spec;
   expect(inputs[0]).toMatchObject({ name: 'X', allowRagged: true });
   expect(batchInputs).toEqual([
     { kind: 'BATCH_ACCUMULATED_ELEMENT_COUNT', names: ['A', 'B'], datatype: 'FP32', source: 'X' },

@@ -20,6 +20,19 @@ export const describedBackend = (signature: ModelSignature): Backend => ({
   open: () => NEVER,
 });
 
+/** Takes requests one by one, and reads what it is told of their batch. It opens nothing. */
+const reader: Backend = {
+  name: 'reader',
+  needsModelFile: false,
+  gathers: false,
+  answersMany: false,
+  describe: () => Promise.resolve(undefined),
+  open: () => NEVER,
+};
+
+/** Makes one tensor of those of a batch, and knows no more of a model than its config says. It opens nothing. */
+const gatherer: Backend = { ...reader, name: 'gatherer', gathers: true };
+
 export const tensor = (name: string, datatype: Datatype, ...shape: number[]): SignatureTensor => ({ name, datatype, shape });
 
 /** A, B → C, of FP32 [N,4] each. */
@@ -57,6 +70,8 @@ export const prepare = async (preparation: Preparation): Promise<PreparedVersion
     backends: new Map([
       ['onnxruntime', describedBackend(signature)],
       ['identity', identityBackend()],
+      ['reader', reader],
+      ['gatherer', gatherer],
     ]),
     autoComplete,
     gpus,

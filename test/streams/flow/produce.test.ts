@@ -84,6 +84,25 @@ describe('produce', () => {
     expect(seen).toEqual(['20: 0', '30: 1', '30: end']);
   });
 
+  it('asks for each delay once, and keeps to it whenever there is demand', () => {
+    const demand = new HandDemand();
+    const asked: number[] = [];
+    const delayMs = (index: number): number => {
+      asked.push(index);
+      return index < 2 ? 10 : 0;
+    };
+    const onItem = (index: number): void => {
+      demand.isOpen = index !== 1;
+    };
+    const { time, seen } = start({ count: 3, demand, delayMs, onItem });
+    time.advance(3);
+    demand.open();
+    time.advance(17);
+    demand.open();
+    expect(seen).toEqual(['10: 0', '20: 1', '20: 2', '20: end']);
+    expect(asked).toEqual([0, 1, 2]);
+  });
+
   it('may be opened from within an emission again and again', () => {
     const demand = new HandDemand();
     const { time, seen } = start({ count: 20_000, demand, onItem: () => demand.open() });

@@ -7,12 +7,13 @@ Tensors are numpy arrays over memory that the model shares with the server; `as_
 
 import numpy as np
 
-from weir_stub.datatypes import CODES
+from weir_stub.datatypes import BYTES, CODES
 from weir_stub.errors import TritonError, TritonModelException
 from weir_stub.logger import Logger
 from weir_stub.metrics import MetricFamily
 from weir_stub.model_config import ModelConfig
-from weir_stub.requests import InferenceRequest, InferenceTrace, PreferredMemory
+from weir_stub.request_options import InferenceTrace, PreferredMemory
+from weir_stub.requests import InferenceRequest
 from weir_stub.response import InferenceResponse
 from weir_stub.sender import InferenceResponseSender
 from weir_stub.strings import decode_elements, encode_elements
@@ -44,12 +45,12 @@ TRITONSERVER_MEMORY_GPU = 2
 
 
 def serialize_byte_tensor(input_tensor):
-    """An object array as one element of its wire form; None for an array that is neither of objects nor of bytes."""
+    """The wire form of an array; () for one without elements, None for one that is neither of objects nor of bytes."""
     if input_tensor.size == 0:
-        return np.empty([0], dtype=np.object_)
+        return ()
     if input_tensor.dtype.kind not in "OS":
         return None
-    return np.asarray(encode_elements(input_tensor), dtype=np.object_)
+    return encode_elements(input_tensor)
 
 
 def deserialize_bytes_tensor(encoded_tensor):
@@ -100,7 +101,8 @@ def triton_to_numpy_type(data_type):
 def numpy_to_triton_type(data_type):
     """The number of a datatype by its numpy type; None for one that has none."""
     try:
-        return CODES.get(np.dtype(data_type))
+        dtype = np.dtype(data_type)
+        return BYTES if dtype.kind == "S" else CODES.get(dtype)
     except TypeError:
         return None
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
+import { Socket } from 'node:net';
 import type { WebSocketFrontEnd, WebSocketOptions } from '../../../../src/frontends/websocket/serve.ts';
 import { serveWebSocket } from '../../../../src/frontends/websocket/serve.ts';
 import type { Infer } from '../../../../src/streams/inference/infer.ts';
@@ -13,6 +14,8 @@ export interface TestServer {
   readonly frontEnd: WebSocketFrontEnd;
   /** Lines at level info and worse. */
   readonly logged: readonly string[];
+  /** By the sockets of all connections so far. */
+  readonly bytesRead: number;
   stop(): Promise<void>;
 }
 
@@ -30,8 +33,10 @@ export const startWebSocket = async (
 ): Promise<TestServer> => {
   const log = makeLog();
   const frontEnd = serveWebSocket(scriptedDataPlane(models), { ...options, log });
+  const sockets: Socket[] = [];
   const server = createServer();
   server.on('upgrade', (request, socket, head) => {
+    if (socket instanceof Socket) sockets.push(socket);
     if (!frontEnd.onUpgrade(request, socket, head)) socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
   });
   const port = await listen(server);
@@ -39,6 +44,9 @@ export const startWebSocket = async (
     origin: `ws://127.0.0.1:${port}`,
     port,
     frontEnd,
+    get bytesRead() {
+      return sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+    },
     get logged() {
       return log.lines.filter((line) => !line.startsWith('verbose'));
     },

@@ -4,11 +4,11 @@ import struct
 
 from . import frames
 from .datatypes import BYTES
-from .errors import TritonError
+from .errors import TritonError, describe, utf8
 from .memory import OutOfSharedMemory
 from .response import InferenceResponse
 from .strings import encode_elements
-from .writer import _SMALL, _WORTH_A_LOOK, copy_into, lies_in
+from .writer import _SMALL, _WORTH_A_LOOK, copy_into, owner_of, place_of
 
 # Seconds that the model ran, how many records follow, where the tensors' elements begin.
 _START = struct.Struct("<dII")
@@ -43,13 +43,41 @@ def send_answers(channel, batch, entries, seconds, flags=0):
 
 
 def send_written(channel, written):
+    channel.send(message_of(written, channel.pop_freed()))
+
+
+def message_of(written, freed):
     block, flags, batch, total = written
-    channel.send(_pack_frame(_ANSWERS, flags, block.segment.ident, batch, block.ident, channel.pop_freed(), block.offset, total))
+    return _pack_frame(_ANSWERS, flags, block.segment.ident, batch, block.ident, freed, block.offset, total)
 
 
-def write_answers(channel, batch, entries, seconds, flags=0):
+def write_sound(channel, batch, entries, seconds, flags, region):
+    """The same; a response that cannot be written is an error in its place, and the others are as they are."""
+    try:
+        return write_answers(channel, batch, entries, seconds, flags, region)
+    except OutOfSharedMemory:
+        raise
+    except Exception:
+        return write_answers(channel, batch, [_sound(entry) for entry in entries], seconds, flags, region)
+
+
+def _sound(entry):
+    of, is_last, is_rescheduled, response, wanted = entry
+    if response is None or response._error is not None:
+        return entry
+    try:
+        for tensor in response._tensors:
+            if tensor._code == BYTES and tensor._name in wanted:
+                encode_elements(tensor._elements())
+    except Exception as error:
+        return of, is_last, is_rescheduled, InferenceResponse(error=TritonError(describe(error))), ()
+    return entry
+
+
+def write_answers(channel, batch, entries, seconds, flags=0, region=None):
     """
     Writes entries of (index of the request, is last, is rescheduled, response or None, names of outputs that are wanted) where the server reads them.
+    Arrays that lie in `region`, the inputs of the batch, are not copied: nobody is to change them until the server has read them.
     """
     if len(entries) == 1:
         written = _write_one(channel, batch, entries[0], seconds, flags)
@@ -65,7 +93,7 @@ def write_answers(channel, batch, entries, seconds, flags=0):
             continue
         error = response._error
         if error is not None:
-            text = error._message.encode("utf-8", "surrogateescape")
+            text = utf8(error._message)
             parts.append(_pack_record(of, marks | ERROR, error._code, 0, len(text), 0))
             parts.append(text + b"\0" * (-len(text) % 8))
             continue
@@ -73,13 +101,13 @@ def write_answers(channel, batch, entries, seconds, flags=0):
         count_at = len(parts)
         parts.append(b"")
         if text:
-            text = text.encode("utf-8")
+            text = utf8(text)
             parts.append(text + b"\0" * (-len(text) % 8))
         count = 0
         for tensor in response._tensors:
             if tensor._name in wanted:
                 count += 1
-                end = _add_tensor(tensor, parts, pieces, end)
+                end = _add_tensor(tensor, parts, pieces, end, region)
         parts[count_at] = _pack_record(of, marks, 0, count, len(text), 0)
     head_size = 16
     for part in parts:
@@ -105,7 +133,7 @@ def write_answers(channel, batch, entries, seconds, flags=0):
     return block, flags, batch, total
 
 
-def _add_tensor(tensor, parts, pieces, end):
+def _add_tensor(tensor, parts, pieces, end, region):
     """Where its elements go: into `pieces`, unless they lie where the server sees them. Returns where the next one's go."""
     name = tensor._name
     code = tensor._code
@@ -119,8 +147,8 @@ def _add_tensor(tensor, parts, pieces, end):
     else:
         size = array.nbytes
         layout = _known_layout(name, code, tensor._shape, size)
-        if size >= _WORTH_A_LOOK:
-            place = lies_in(array)
+        if region is not None and size >= _WORTH_A_LOOK and owner_of(array) is region:
+            place = place_of(array)
             if place is not None:
                 parts.append(_pack_place((place[0] + 1) << 48 | place[1]))
                 parts.append(layout)
@@ -179,4 +207,4 @@ def send_failure(channel, batch, ofs, message, code=TritonError.INTERNAL, flags=
     try:
         send_answers(channel, batch, [(of, True, False, response, ()) for of in ofs], 0.0, flags)
     except OutOfSharedMemory:
-        channel.send(frames.inline(frames.EXECUTED, message.encode("utf-8", "surrogateescape"), frames.HAS_FAILED, batch))
+        channel.send(frames.inline(frames.EXECUTED, utf8(message), frames.HAS_FAILED, batch))

@@ -7,14 +7,17 @@ from collections import deque
 from queue import SimpleQueue
 
 from . import frames
-from .channel import Waiter
 from .errors import TritonError, TritonModelException
 from .memory import OutOfSharedMemory
 from .response import InferenceResponse
 from .tensor import from_region
+from .waiter import Waiter
 
 
 _LENGTHS = struct.Struct("<II")
+# Answers of a call, or their bytes, that its iterator has given out and the server has not been told of.
+_MOST_UNTOLD = 16
+_MOST_UNTOLD_BYTES = 1 << 20
 
 
 class Calls:
@@ -61,29 +64,31 @@ class Calls:
         _, flags, segment, ident, block, _, offset, length = frame
         call = self.running.get(ident)
         response = None
+        size = 0
         if payload is not None:
             error = json.loads(payload)
             response = _failed(TritonError(error["message"], error["code"]))
         elif length > 0:
             # Even with nobody left to read it, this gives the block back.
             response = _read_response(self.host.channel.theirs.region(segment, offset, length, block))
+            size = length
         elif flags & frames.IS_LAST:
             response = InferenceResponse()
         if call is None:
             return
         if flags & frames.IS_LAST:
-            self._end(call, response)
+            self._end(call, response, size)
         else:
-            call.take(response, False)
+            call.take(response, False, size)
 
-    def _end(self, call, response):
+    def _end(self, call, response, size=0):
         following = None
         with self.host.lock:
             self.running.pop(call.ident, None)
             if self.waiting and len(self.running) < self.limit:
                 following = self.waiting.popleft()
                 self.running[following.ident] = following
-        call.take(response, True)
+        call.take(response, True, size)
         if following is not None:
             self._send(following)
 
@@ -128,12 +133,12 @@ class ModelCall:
             calls.cancel(self)
             raise
 
-    def take(self, response, is_last):
-        """An answer has come; on any thread."""
+    def take(self, response, is_last, size=0):
+        """An answer of so many bytes has come; on any thread."""
         if self._answers is not None:
             if response is not None:
                 response._is_final = is_last
-                self._answers.put(response)
+                self._answers.put((response, size))
         elif self._waiter is not None:
             self._waiter.done(response)
         elif self._future is not None:
@@ -177,13 +182,15 @@ class ModelCall:
 class ResponseIterator:
     """The answers of a call in the order in which they come. Waits for each."""
 
-    __slots__ = ("_call", "_queue", "_calls", "_is_done")
+    __slots__ = ("_call", "_queue", "_calls", "_is_done", "_untold", "_untold_bytes")
 
     def __init__(self, call, queue, calls):
         self._call = call
         self._queue = queue
         self._calls = calls
         self._is_done = False
+        self._untold = 0
+        self._untold_bytes = 0
 
     def __iter__(self):
         return self
@@ -208,7 +215,18 @@ class ResponseIterator:
         queue = self._queue
         if queue.empty():
             self._calls.host.channel.pump_until(lambda: not queue.empty())
-        return queue.get()
+        response, size = queue.get()
+        self._untold += 1
+        self._untold_bytes += size
+        if self._untold >= _MOST_UNTOLD or self._untold_bytes >= _MOST_UNTOLD_BYTES:
+            self._tell()
+        return response
+
+    def _tell(self):
+        """So much the called model may go on to answer."""
+        taken = frames.pack(frames.TAKEN, 0, 0, self._call.ident, 0, 0, self._untold, self._untold_bytes)
+        self._untold = self._untold_bytes = 0
+        self._calls.host.channel.send(taken)
 
 
 def _calls_of_process():

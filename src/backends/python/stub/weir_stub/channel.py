@@ -9,7 +9,10 @@ from collections import deque
 from queue import SimpleQueue
 
 from . import frames
+from .errors import TritonModelException
 from .memory import Ours, Theirs
+from .room import Room, Rooms
+from .waiter import Waiter
 
 _SIZE = frames.SIZE
 _unpack = frames.FRAME.unpack_from
@@ -21,6 +24,8 @@ _LONGEST_WAIT_SECONDS = 0.1
 # A thread that reads for a moment gives the turn back within it.
 _TURN_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
+# Blocks that are no longer read may wait so many for a message to be told with.
+_MOST_FREED = 16
 
 
 class Channel:
@@ -47,34 +52,49 @@ class Channel:
         self._replies = {}
         self._last_ask = 0
         self._main = threading.main_thread().ident
+        self._rooms = None
+        self.is_stopping = False
+        # In a process that the model has forked: the way to the server is not for it.
+        self.is_cut = False
 
     def use_memory(self, prefix, first, growth):
         self.ours = Ours(prefix, first, growth, self._announce, self._make_room)
+        self._rooms = Rooms(self.ours)
 
     # Sending
 
+    def post(self, data):
+        """To be sent before what is sent next."""
+        self._out.append(data)
+
     def send(self, data):
+        if self.is_cut:
+            return
         self._out.append(data)
         self._flush()
+        if len(self.freed) > _MOST_FREED:
+            self.flush_freed()
         if len(self._out) > _LARGEST_WAIT and self._write_lock.acquire(timeout=_LONGEST_WAIT_SECONDS):
             self._write_lock.release()
 
     def flush_freed(self):
-        """Tells of blocks that are no longer read, when there is no other message to tell it with."""
+        """Tells of blocks that are no longer read, when there is no other message to tell it with; after all that was posted."""
+        if self.is_cut:
+            return
         freed = self.freed
         while freed:
-            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, freed.popleft(), 0, 0))
+            # Another thread may take the last one.
+            try:
+                block = freed.popleft()
+            except IndexError:
+                break
+            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, block, 0, 0))
         self._flush()
 
     def pop_freed(self):
-        """A block to name in a message that is sent next, after telling of all others; 0 for none."""
-        freed = self.freed
-        if not freed:
-            return 0
-        while len(freed) > 1:
-            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, freed.popleft(), 0, 0))
+        """A block to name in a message that is sent next; 0 for none."""
         try:
-            return freed.popleft()
+            return self.freed.popleft() if self.freed else 0
         except IndexError:
             return 0
 
@@ -108,6 +128,34 @@ class Channel:
         else:
             payload = name.encode()
             self.send(frames.pack(frames.SEGMENT, frames.INLINE, segment, 0, 0, 0, size, len(payload)) + payload)
+
+    # Room for answers
+
+    def new_room(self):
+        return Room(self._rooms)
+
+    def wait_for_room(self, room, is_over, seconds):
+        """Until there is room, or that is so, or for so many seconds; messages that come meanwhile are taken."""
+        limit = time.monotonic() + seconds
+        if threading.get_ident() != self._main:
+            self.need_reader()
+        while not self._has_reader and room.is_full() and not is_over():
+            left = limit - time.monotonic()
+            if left <= 0:
+                return
+            left = min(left, _TURN_SECONDS)
+            if self._read_lock.acquire(timeout=left):
+                try:
+                    if room.is_full() and self._poll.poll(left * 1000):
+                        self._read()
+                finally:
+                    self._read_lock.release()
+        room.wait(is_over, limit)
+
+    def _stop_waiting(self):
+        self.is_stopping = True
+        if self._rooms is not None:
+            self._rooms.notify()
 
     # Reading
 
@@ -157,6 +205,8 @@ class Channel:
         _, flags, segment, ident, _, _, offset, _ = frame
         if kind == frames.FREE:
             return
+        if kind == frames.STOP:
+            self._stop_waiting()
         if kind == frames.SEGMENT:
             self.theirs.map(segment, payload.decode(), offset)
         elif kind == frames.DROP:
@@ -216,7 +266,9 @@ class Channel:
     # Questions that the server answers
 
     def ask(self, **question):
-        """A small question to the server. Raises TritonModelException with its error."""
+        """A small question to the server."""
+        if self.is_cut:
+            raise TritonModelException("a process that the model has forked cannot ask the server")
         waiter = Waiter()
         with self._start_lock:
             self._last_ask += 1
@@ -227,22 +279,14 @@ class Channel:
         return waiter.value
 
 
-class Waiter:
-    """One value that some thread waits for."""
-
-    __slots__ = ("is_done", "value", "_lock")
-
-    def __init__(self):
-        self.is_done = False
-        self.value = None
-        self._lock = threading.Lock()
-        self._lock.acquire()
-
-    def done(self, value):
-        self.value = value
-        self.is_done = True
-        self._lock.release()
-
-    def join(self):
-        self._lock.acquire()
-        self._lock.release()
+    def cut(self):
+        """In a forked process, which has a copy of everything and must not speak for the model. Other threads of the model are not in it."""
+        self.is_cut = True
+        self._out.clear()
+        self._write_lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._start_lock = threading.Lock()
+        try:
+            os.close(self.fd)
+        except OSError:
+            pass

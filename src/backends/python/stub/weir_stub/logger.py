@@ -1,7 +1,5 @@
 from enum import IntEnum
 
-from . import frames
-
 
 class LogLevel(IntEnum):
     INFO = 0
@@ -23,12 +21,11 @@ class Logger:
     def log(message, level=INFO):
         from .host import host
 
-        text = str(message).encode("utf-8", "backslashreplace")
         if host is None:
             raise RuntimeError("there is no server to log to")
         if not isinstance(level, int) or not 0 <= level <= 3:
             raise TypeError("%r is not a level of Logger" % (level,))
-        host.channel.send(frames.inline(frames.LOG, text, level))
+        host.log(str(message), int(level))
 
     @staticmethod
     def log_info(message):

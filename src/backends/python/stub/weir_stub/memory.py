@@ -77,7 +77,7 @@ _new_region = np.ndarray.__new__
 
 
 class Block:
-    __slots__ = ("ident", "segment", "offset", "size", "is_free")
+    __slots__ = ("ident", "segment", "offset", "size", "is_free", "room")
 
     def __init__(self, ident, segment, offset, size):
         self.ident = ident
@@ -85,6 +85,8 @@ class Block:
         self.offset = offset
         self.size = size
         self.is_free = False
+        # Of the request whose answer lies in it, where that is counted.
+        self.room = None
 
 
 class Segment:
@@ -111,7 +113,7 @@ def size_class(size):
 class Ours:
     """Blocks in segments of our own. `take` lends one until the server frees it. Segments that nobody used for a while are given back."""
 
-    __slots__ = ("prefix", "first", "growth", "announce", "segments", "blocks", "unused", "free", "lock", "takes", "made", "names", "make_room")
+    __slots__ = ("prefix", "first", "growth", "announce", "segments", "blocks", "unused", "free", "lock", "takes", "made", "names", "make_room", "lent")
 
     def __init__(self, prefix, first, growth, announce, make_room):
         self.prefix = prefix
@@ -125,6 +127,8 @@ class Ours:
         self.unused = []
         self.free = {}
         self.lock = threading.Lock()
+        # Bytes of all blocks that are lent.
+        self.lent = 0
         self.takes = 0
         self.made = 0
         self.names = []
@@ -168,6 +172,7 @@ class Ours:
         segment = block.segment
         segment.used += 1
         segment.takes += 1
+        self.lent += size
         return block
 
     def _size(self):
@@ -180,7 +185,12 @@ class Ours:
                 return
             block.is_free = True
             block.segment.used -= 1
+            self.lent -= block.size
+            room = block.room
+            block.room = None
             self.free.setdefault(block.size, []).append(block)
+        if room is not None:
+            room.empty(block.size)
 
     def _segment_for(self, size):
         # Always a small one first, which stays: so a large answer is never what everything after it lies beside.

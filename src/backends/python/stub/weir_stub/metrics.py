@@ -121,6 +121,8 @@ class Metric:
     def _change(self, what, value):
         self._check()
         payload = _CHANGE.pack(value)
+        if self._host.channel.is_cut:
+            raise TritonModelException("a process that the model has forked cannot change its metrics")
         self._host.channel.send(frames.inline(frames.METRIC, payload, what, self._id))
 
     def _check(self):

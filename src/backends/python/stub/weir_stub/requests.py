@@ -1,10 +1,12 @@
 import json
+import operator
 import struct
 
 from .calls import ModelCall
 from .datatypes import BYTES
 from .errors import TritonModelException
 from .parameters import to_json
+from .request_options import InferenceTrace, PreferredMemory
 from .sender import InferenceResponseSender, Reply
 from .tensor import Tensor, element_bytes, from_region
 
@@ -22,29 +24,6 @@ _HEAD = RECORD.size
 _unpack = RECORD.unpack_from
 _PLACE = struct.Struct("<QQ")
 _LARGEST_CACHE = 1024
-
-
-class PreferredMemory:
-    """Where the tensors of an answer should lie. There is no memory but the processor's, so that is where they do."""
-
-    DEFAULT = 0
-    CPU = 1
-    GPU = 2
-
-    __slots__ = ("_kind", "_device_id")
-
-    def __init__(self, preferred_memory_type, preferred_device_id=0):
-        self._kind = preferred_memory_type
-        self._device_id = preferred_device_id
-
-
-class InferenceTrace:
-    """The trace that a request belongs to."""
-
-    __slots__ = ()
-
-    def get_context(self):
-        return None
 
 
 class InferenceRequest:
@@ -88,6 +67,11 @@ class InferenceRequest:
         trace=None,
         parameters=None,
     ):
+        for what, text in (("model_name", model_name), ("request_id", request_id)):
+            if not isinstance(text, str):
+                raise TypeError("%s must be a string, not %s" % (what, type(text).__name__))
+        if isinstance(requested_output_names, str):
+            raise TypeError("requested_output_names must hold strings, and is one")
         for tensor in inputs:
             if tensor is None:
                 raise TritonModelException(
@@ -96,12 +80,16 @@ class InferenceRequest:
             if not isinstance(tensor, Tensor):
                 raise TypeError("inputs must hold Tensor objects, not %s" % type(tensor).__name__)
         for name in requested_output_names:
+            if name and not isinstance(name, str):
+                raise TypeError("requested_output_names must hold strings, not %s" % type(name).__name__)
             if not name:
                 raise TritonModelException(
                     "Requested output name for request with id '%s' and model name '%s' should not be empty." % (request_id, model_name)
                 )
         if isinstance(correlation_id, bool) or not isinstance(correlation_id, (int, str)):
             raise TritonModelException("Correlation ID must be integer or string")
+        if isinstance(correlation_id, int):
+            _whole("correlation_id", correlation_id, 0, 2**64)
         if preferred_memory is not None and not isinstance(preferred_memory, PreferredMemory):
             raise TypeError("preferred_memory must be a PreferredMemory, not %s" % type(preferred_memory).__name__)
         self._host = None
@@ -112,11 +100,11 @@ class InferenceRequest:
         self._inputs = list(inputs)
         self._outputs = list(requested_output_names)
         self._model_name = model_name
-        self._model_version = int(model_version)
+        self._model_version = _whole("model_version", model_version, -1, 2**63)
         self._id = request_id
         self._correlation_id = correlation_id
-        self._set_flags = int(flags)
-        self._timeout = int(timeout)
+        self._set_flags = _whole("flags", flags, 0, 2**32)
+        self._timeout = _whole("timeout", timeout, 0, 2**64)
         self._parameters = to_json(parameters)
 
     def __getattr__(self, name):
@@ -156,7 +144,7 @@ class InferenceRequest:
         return self._record[2] if self._set_flags is None else self._set_flags
 
     def set_flags(self, flags):
-        self._set_flags = int(flags)
+        self._set_flags = _whole("flags", flags, 0, 2**32)
 
     def timeout(self):
         return self._record[6] if self._timeout is None else self._timeout
@@ -217,6 +205,13 @@ class InferenceRequest:
         if self._correlation_id is None:
             self._correlation_id = texts[id_end:correlation_end].decode("utf-8", "surrogateescape") if record[3] else record[5]
         self._parameters = texts[correlation_end:].decode("utf-8", "surrogateescape")
+
+
+def _whole(what, value, least, end):
+    number = operator.index(value)
+    if not least <= number < end:
+        raise TypeError("%s must be at least %d and below %d, not %d" % (what, least, end, number))
+    return number
 
 
 def _named_outputs(request):

@@ -9,7 +9,7 @@ FINAL = 1
 class Reply:
     """The way of the answers to one request. When nobody can answer it any more it says so, and the request ends."""
 
-    __slots__ = ("host", "batch", "of", "region", "map", "at", "outputs", "is_closed", "answers", "lock")
+    __slots__ = ("host", "batch", "of", "region", "map", "at", "outputs", "is_closed", "answers", "lock", "room")
 
     def __init__(self, request, outputs):
         self.host = request._host
@@ -23,6 +23,8 @@ class Reply:
         self.is_closed = False
         self.answers = 0
         self.lock = threading.Lock()
+        # Of a decoupled model: how far its answers are ahead of who takes them.
+        self.room = self.host.channel.new_room() if self.host.is_decoupled else None
 
     def __del__(self):
         if self._is_open():
@@ -42,6 +44,9 @@ class Reply:
             raise TritonModelException("Inference Response object must be provided when the response flags is set to zero.")
         if response is not None and not isinstance(response, InferenceResponse):
             raise TypeError("send takes an InferenceResponse, not %s" % type(response).__name__)
+        # Outside the lock, so that nobody who closes it has to wait too.
+        if response is not None and self.room is not None and self.room.is_full():
+            self.host.wait_for_room(self)
         with self.lock:
             is_decoupled = self.host.is_decoupled
             if not is_decoupled and response is not None and self.answers > 0:
@@ -52,14 +57,14 @@ class Reply:
                 )
             if self.is_closed:
                 raise TritonModelException("Unable to send response. Response sender has been closed.")
+            is_last = flags == FINAL
+            if is_decoupled or response is not None:
+                # The one answer of a model that is not decoupled is its last. What cannot be written is not sent: the model hears why.
+                self.host.answer(self, (self.of, is_last or not is_decoupled, False, response, self.outputs))
             if response is not None:
                 self.answers += 1
-            is_last = flags == FINAL
             if is_last:
                 self.is_closed = True
-            if is_decoupled or response is not None:
-                # The one answer of a model that is not decoupled is its last.
-                self.host.answer(self.batch, ((self.of, is_last or not is_decoupled, False, response, self.outputs),))
 
     def close(self):
         """It is answered some other way. True unless it has been closed already."""

@@ -38,7 +38,7 @@ class Writer:
                 array = tensor._elements()
             size = array.nbytes
             if size >= _WORTH_A_LOOK:
-                place = lies_in(array)
+                place = place_of(array)
                 if place is not None:
                     return place[0] + 1, place[1], size
         at = self._end
@@ -75,11 +75,17 @@ def copy_into(shared, at, array, size):
         np.copyto(np.ndarray(array.shape, array.dtype, shared, at), array)
 
 
-def lies_in(array):
-    """Segment of the server and offset, when all of the array lies there in order."""
+def owner_of(array):
+    """The array whose memory it is, or whatever else that belongs to."""
     owner = array.base
     while type(owner) is np.ndarray:
         owner = owner.base
+    return owner
+
+
+def place_of(array):
+    """Segment of the server and offset, when all of the array lies there in order."""
+    owner = owner_of(array)
     if type(owner) is not Region or not array.flags.c_contiguous:
         return None
     segment = owner.segment

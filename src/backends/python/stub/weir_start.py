@@ -8,6 +8,6 @@ if __name__ == "__main__":
     except ImportError as error:
         print("numpy is missing: %s" % error, file=sys.stderr)
         sys.exit(73)
-    from weir_stub.host import main
+    from weir_stub.main import main
 
     main()
