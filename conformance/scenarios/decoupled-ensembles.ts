@@ -54,7 +54,7 @@ export const decoupledEnsembles: readonly Scenario[] = [
       repeater('split_1'),
       step('split_left', { add: '10' }, { rows: 0 }),
       step('split_right', { add: '100' }, { rows: 0 }),
-      step('split_join', {}, { rows: 0, inputs: [tensor('A'), tensor('B')] }),
+      step('split_join', { wait_ms: '60' }, { rows: 0, inputs: [tensor('A'), tensor('B')] }),
       ensemble('split', countedSignature(tensor('OUT'), tensor('LEFT')), [
         repeats('split_1', 'middle'),
         { model: 'split_left', inputs: { X: 'middle' }, outputs: { Y: 'LEFT' } },

@@ -101,6 +101,11 @@ export const ensembleFailures: readonly Scenario[] = [
     ]),
   },
   {
+    name: 'ensemble: the process of a step ends',
+    models: [reporter('dies_1', 'max_batch_size: 4'), told('dies', 4)],
+    asks: inTurn([ask('dies', 'before', 0, 0), ask('dies', 'exit', 150, 0, { values: { fail: 'exit' } }), ask('dies', 'after', 1500, 0)]),
+  },
+  {
     name: 'ensemble: cancelled while its first step runs',
     models: [step('left_1', { wait_ms: '500' }), step('left_2', {}), chain('left')],
     asks: [ask('left', 'gone', 0, 1, { cancelAtMs: 150 }), ask('left', 'stays', 1000, 2)],

@@ -100,10 +100,10 @@ export const repeats = (model: string, output: string): Step => ({
   outputs: { OUT: output },
 });
 
-/** A decoupled step, and one for each of its answers. */
+/** A decoupled step, and one for each of its answers, which takes so long that the first one has said its end before the last row is there. */
 export const repeatedRows = (name: string, values: Readonly<Record<string, string>> = {}): readonly ScenarioModel[] => [
   repeater(`${name}_1`),
-  step(`${name}_2`, values, { rows: 0 }),
+  step(`${name}_2`, { wait_ms: '60', ...values }, { rows: 0 }),
   ensemble(name, countedSignature(tensor('OUT')), [
     repeats(`${name}_1`, 'middle'),
     { model: `${name}_2`, inputs: { X: 'middle' }, outputs: { Y: 'OUT' } },

@@ -221,11 +221,11 @@ export class EnsembleWorld {
     const { maxInflightRequests: limit, steps } = this.#setting;
     if (limit === 0) return;
     const allHeed = steps.every(({ mostAnswers, heedsDemand }) => mostAnswers === undefined || heedsDemand);
-    const most = 2 * limit * this.#asked.length;
+    const open = this.#asked.filter(({ setting, end }) => end === undefined && setting.atMs <= this.time.now()).length;
     for (const [index, { name, queued, running }] of (this.#ensemble?.graph().stages ?? []).entries()) {
       if (running > limit) this.faults.push(`${running} of step ${name} run`);
       const isBehind = branchOf(this.#setting, steps[index]?.inputs[0] ?? 0) !== undefined;
-      if (allHeed && isBehind && queued + running > most) this.faults.push(`${queued + running} rows are in step ${name}`);
+      if (allHeed && isBehind && queued + running > 2 * limit * open) this.faults.push(`${queued + running} rows are in step ${name}`);
     }
   }
 

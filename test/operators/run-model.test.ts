@@ -567,6 +567,19 @@ describe('runModel', () => {
     expect(startOne(instantInstance).graph().queues).toBeUndefined();
   });
 
+  it('tells how many wait in each level', () => {
+    const model = startOne(new HandInstance(), {
+      dynamicBatching: makeBatching({ priorityLevels: 2n, defaultPriorityLevel: 2n, isStrict: true }),
+    });
+    ask(model);
+    time.advance(0);
+    for (const priority of [1n, 2n, 2n]) ask(model, makeRequest({ priority }));
+    expect(model.graph().queues).toEqual([
+      { name: 'level-1', queued: 1, limit: 1000 },
+      { name: 'level-2', queued: 2, limit: 1000 },
+    ]);
+  });
+
   it('preserves the order of the batches of sequences, so that no answer waits for a sequence that waits', () => {
     const instances = [new HandInstance(), new HandInstance()];
     const [model] = start(

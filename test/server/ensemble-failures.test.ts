@@ -122,7 +122,9 @@ describe.each(['HTTP', 'gRPC', 'WebSocket'])('over %s', (name) => {
   it('a step whose instance dies fails its request, and serves again', async () => {
     expect(await wayOf(name).ask(question('deep', 13)).said).toMatchObject({
       code: 'INTERNAL',
-      error: expect.stringMatching(/^in ensemble 'deep', death of model instance 'picky_0_0': its worker ended with code 3 \(step 1, model 'picky'\)$/),
+      error: expect.stringMatching(
+        /^in ensemble 'deep', death of model instance 'picky_0_0': its worker ended with code 3 \(step 1, model 'picky'\)$/,
+      ),
     });
     expect(await wayOf(name).ask(question('deep', 6)).said).toEqual({ outputs: { OUT: 6 } });
     await ensembles.settled();

@@ -76,7 +76,10 @@ const files: Files = {
   ...script('count', counting, `${decoupled} ${serial}`),
   ...script('join', joining, '', ['P', 'Q']),
   ...ensembleModel('squares', [repeat('n'), square('n', 'OUT')], { in: repeatIn, ...out }),
-  ...ensembleModel('cubes', [square('IN', 'n'), { ...square('n', 'm'), model: 'square_again' }, step('fast', 'm', 'OUT')], { in: { IN: one }, ...out }),
+  ...ensembleModel('cubes', [square('IN', 'n'), { ...square('n', 'm'), model: 'square_again' }, step('fast', 'm', 'OUT')], {
+    in: { IN: one },
+    ...out,
+  }),
   ...ensembleModel('inner', [repeat('n'), step('fast', 'n', 'OUT')], { in: repeatIn, ...out }, 'max_inflight_requests: 2'),
   ...ensembleModel('outer', [repeat('n', 'inner'), step('slow', 'n', 'OUT')], { in: repeatIn, ...out }),
   ...ensembleModel(

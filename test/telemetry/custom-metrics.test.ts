@@ -61,6 +61,31 @@ describe('metrics of models', () => {
     );
   });
 
+  it('shows whatever a model has counted: series whose labels look alike side by side, infinity, no description', async () => {
+    const words = metrics.family('words', '', 'counter');
+    words.series({ a: '1,b:2', b: '3' }).increment(1);
+    words.series({ a: '1', b: '2,b:3' }).increment(Number.POSITIVE_INFINITY);
+    metrics.family('load', '', 'gauge').series({ a: 'x,b:y' }).set(Number.NEGATIVE_INFINITY);
+    metrics.family('load', '', 'gauge').series({ a: 'x', b: 'y' }).set(1);
+    metrics.family('seconds', '', 'histogram').series({}, [1]).observe(Number.POSITIVE_INFINITY);
+    expect((await text()).split('\n').filter((line) => line !== '')).toEqual([
+      '# HELP words  ',
+      '# TYPE words counter',
+      'words{a="1,b:2",b="3"} 1',
+      'words{a="1",b="2,b:3"} +Inf',
+      '# HELP load  ',
+      '# TYPE load gauge',
+      'load{a="x,b:y"} -Inf',
+      'load{a="x",b="y"} 1',
+      '# HELP seconds  ',
+      '# TYPE seconds histogram',
+      'seconds_bucket{le="1"} 0',
+      'seconds_bucket{le="+Inf"} 1',
+      'seconds_sum +Inf',
+      'seconds_count 1',
+    ]);
+  });
+
   it('refuses what a kind does not have', () => {
     const counter = metrics.family('c', '', 'counter');
     const histogram = metrics.family('h', '', 'histogram');

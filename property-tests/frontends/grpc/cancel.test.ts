@@ -83,7 +83,7 @@ const expectNothingLeft = async (): Promise<void> => {
 const plans = fc.array(fc.oneof(unary, stream), { minLength: 1, maxLength: 40, size: 'max' });
 
 describe('cancelling at any moment leaves nothing behind', () => {
-  // Kills: a request left in a stream's set, a model that is not unsubscribed, an answer counted as waiting after its call has gone.
+  // Kills: a request left in a stream's set, a model that is not unsubscribed, an answer counted as waiting after its call has gone, no look at `aborted`.
   it('of single calls', async () => {
     const runs = fc.asyncProperty(plans, async (all) => {
       const client = new RawClient(serving.server.port);

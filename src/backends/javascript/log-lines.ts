@@ -58,6 +58,9 @@ export class LogLines {
   /** What is printed to a stream of this thread becomes lines, console included. */
   capture(stream: NodeJS.WriteStream, severity: LogLine['severity']): void {
     let rest = '';
+    process.once('exit', () => {
+      if (rest !== '') this.write(severity, rest);
+    });
     stream.write = (chunk: string | Uint8Array, encodingOrDone?: unknown, done?: unknown): boolean => {
       const lines = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())).split('\n');
       rest = lines.pop() ?? '';

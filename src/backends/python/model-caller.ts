@@ -168,7 +168,7 @@ export class ModelCaller {
     if (call.isOver) return;
     this.#end(call);
     // What the called model itself says comes as it is; what kept it from running is told with its name.
-    const isOfModel = error.reason === 'BACKEND';
+    const isOfModel = error.reason === 'BACKEND' || isOfEnsemble(error);
     const message = isOfModel ? error.message : `Model ${call.model} - Error when running inference: ${error.message}`;
     this.#tellError(call, new InferError('INTERNAL', message), true);
   }
@@ -191,6 +191,9 @@ export class ModelCaller {
     this.#config.memory.hasRead(call.block, call.length);
   }
 }
+
+/** Whatever has failed in an ensemble, its error is its answer. */
+const isOfEnsemble = ({ message }: InferError): boolean => message.startsWith("in ensemble '");
 
 const emptyEnd: Frame = { ...noFields, kind: toProcess.callAnswer, flags: frameFlags.isLast };
 

@@ -1,3 +1,4 @@
+import { Duplex } from 'node:stream';
 import {
   type Metadata,
   ServerInterceptingCall,
@@ -36,6 +37,18 @@ export interface CallListener {
 
 export type Serve = (call: Call) => CallListener;
 
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
+/**
+ * The library knows by `close` of its stream that a call is over. When a client cuts a connection amid many calls, Node now and then says `aborted` of a stream and
+ * never `close`, until the server writes to it: a model that is silent would not hear that its caller has gone, and the connection would stay.
+ */
+const endWhenAborted = (call: object): void => {
+  if ('stream' in call && call.stream instanceof Duplex) call.stream.once('aborted', destroy);
+};
+
 /**
  * Calls answered by listeners of our own, message by message. The library's handlers read up to 16 messages ahead, however large, and buffer
  * as many before their `write` says no; taken at the interceptor a call reads when it is asked to and tells when a message has gone.
@@ -51,6 +64,7 @@ class ServedCall extends ServerInterceptingCall {
   }
 
   override start(): void {
+    endWhenAborted(this.#call);
     this.#call.start(this.#serve(this.#call));
   }
 }

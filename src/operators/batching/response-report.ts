@@ -37,7 +37,7 @@ export class ResponseReport {
   /** In place of its next answer: `empty` is the end alone. */
   end(call: Call, outcome: 'empty' | 'fail' | 'cancel'): void {
     const nowMs = this.#config.scheduler.now();
-    this.#tell(this.#calls.indexOf(call), call.answers++, outcome, nowMs, nowMs);
+    this.#tell(this.#calls.indexOf(call), call.answers, outcome, nowMs, nowMs);
   }
 
   #tell(of: number, index: number, outcome: ResponseMade['outcome'], givenMs: number, outMs: number): void {

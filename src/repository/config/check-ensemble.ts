@@ -29,10 +29,6 @@ const checkStep = (ensemble: string, step: ConfigEnsembleStep, index: number): r
   if (step.model_name === '') findings.push(fault(`${field}.model_name`, `must specify 'model_name' ${end}`));
   if (Object.keys(step.input_map).length === 0) findings.push(fault(`${field}.input_map`, `must specify 'input_map' ${end}`));
   if (Object.keys(step.output_map).length === 0) findings.push(fault(`${field}.output_map`, `must specify 'output_map' ${end}`));
-  if (step.model_version < -1) {
-    const text = `'model_version' must be -1 or a version ${end}`;
-    findings.push(fault(`${field}.model_version`, text, { wanted: '-1 or more', got: String(step.model_version) }));
-  }
   return findings;
 };
 

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { workersStopped } from '../../../src/backends/workers/workers-stopped.ts';
@@ -71,6 +73,14 @@ describe('the life of an instance', () => {
     });
   });
 
+  it('says its last words, though their line has no end', async () => {
+    const { failure } = await openModel(
+      `export default { execute() {}, load() { setImmediate(() => { process.stdout.write('one\\ntwo'); console.error('three'); process.exit(4); }); } };`,
+    );
+    await failure;
+    expect(log.lines).toEqual(['info m_0: one', 'warning m_0: three', 'info m_0: two']);
+  });
+
   it('ends when its thread is ended from outside', async () => {
     const { failure } = await openModel(fragile);
     for (const worker of threads) void worker.terminate();
@@ -115,7 +125,15 @@ describe('the life of an instance', () => {
 
   it('may be stopped while it starts, and unloads what it has loaded', async () => {
     const files = await write(
-      `export default { execute() {}, async load() { console.log('loads'); await new Promise((resolve) => setTimeout(resolve, 50)); }, unload() { console.log('unloads'); } };`,
+      `import { existsSync } from 'node:fs';
+      export default {
+        execute() {},
+        async load({ versionDirectory }) {
+          console.log('loads');
+          while (!existsSync(versionDirectory + '/go')) await new Promise((resolve) => setTimeout(resolve, 1));
+        },
+        unload() { console.log('unloads'); },
+      };`,
     );
     const events: string[] = [];
     const life = backendOf({})
@@ -123,6 +141,7 @@ describe('the life of an instance', () => {
       .subscribe({ next: () => events.push('ready'), error: (error) => events.push(`${error}`) });
     await until(() => log.lines.length === 1);
     life.unsubscribe();
+    await writeFile(join(files.versionDirectory, 'go'), '');
     await workersStopped();
     expect([events, log.lines]).toEqual([[], ['info m_0: loads', 'info m_0: unloads']]);
   });

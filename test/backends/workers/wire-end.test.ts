@@ -104,6 +104,16 @@ describe('WireEnd', () => {
     expect(answers).toEqual(sent.map((each) => (typeof each === 'number' ? -each : `re ${each}`)));
   });
 
+  it('waits for nothing that could not be sent', async () => {
+    const { first, answers } = makeWire();
+    const unsendable = { text: 'never', odd: () => 1 };
+    expect(() => first.send(unsendable)).toThrow('could not be cloned');
+    first.send({ text: 'a' });
+    first.sendNumber(1);
+    await until(() => answers.length === 2);
+    expect(answers).toEqual(['re a', -1]);
+  });
+
   it('wakes the other side once for all that it has not seen', async () => {
     const wire = makeWire();
     for (let n = 1; n <= 500; n++) wire.first.sendNumber(n);

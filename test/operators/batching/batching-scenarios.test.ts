@@ -223,6 +223,25 @@ describe('dynamic batching, as a caller sees it', () => {
 
   const refused = (id: string): string => `UNAVAILABLE [request id: ${id}] Exceeds maximum queue size`;
 
+  it('ends a request one of whose answers cannot be cut back, though others may follow', () => {
+    start({
+      decoupled: true,
+      inputs: [makeInput({ dims: [-1] })],
+      outputs: [{ name: 'OUT', datatype: 'UINT8', dims: [-1], reshape: undefined, labels: [] }],
+      batchOptions: {
+        groupByParameter: undefined,
+        unequalShapes: false,
+        padding: { inputs: ['IN'], value: 0, mask: undefined, outputs: ['OUT'] },
+      },
+    });
+    send('a', { shape: [1, 2] });
+    send('b', { shape: [1, 4] });
+    time.advance(0);
+    const outputs = new Map([['OUT', new Tensor('UINT8', [1, 3], new Uint8Array(3))]]);
+    instance.last.answer(makePart(0, { outputs, isLast: false }));
+    expect(ends.get('a')).toMatch(/^INTERNAL output 'OUT' of model 'm' cannot be cut back/);
+  });
+
   it('keeps exactly to the limit of the queue beside a busy instance, twenty times', () => {
     for (let round = 0; round < 20; round++) {
       start({ dynamicBatching: makeBatching({ defaultQueuePolicy: makeQueuePolicy({ maxQueueSize: 2 }), isStrict: true }) });

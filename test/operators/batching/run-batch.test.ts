@@ -208,6 +208,23 @@ describe('runBatch', () => {
     expect(callers[0]?.errors[0]).toBe(error);
   });
 
+  it('waits for the end of the run though the last answer is an error', () => {
+    const instance = new HandInstance();
+    const { seen, lease } = begin(instance, { callers: 1 });
+    instance.last.answer(makePart(0, { error: new InferError('INTERNAL', 'no') }));
+    expect([seen()[0], instance.last.isCancelled, lease.released]).toEqual([['error INTERNAL no'], false, 0]);
+    instance.last.complete();
+    expect([instance.last.isCancelled, lease.released]).toEqual([false, 1]);
+  });
+
+  it('takes an end without outputs for the end of an answer that did not say so', () => {
+    const instance = new HandInstance();
+    const { seen } = begin(instance, { callers: 1 });
+    instance.last.answer(makePart(0, { isLast: false, outputs: makeRequest().inputs }));
+    instance.last.answer(makePart(0));
+    expect(seen()).toEqual([['answer', 'complete']]);
+  });
+
   it('refuses to run a request again that is no step of an iterative sequence', () => {
     const { callers, seen } = begin(answering(makePart(0, { isRescheduled: true }), makePart(1)));
     const text =
@@ -494,6 +511,10 @@ describe('runBatch', () => {
       for (const { complete } of instance.runs) complete();
       expect([held(), counters.released, counters.batches]).toEqual([[], 0, 0]);
       expect(leases.filter(({ released }) => released !== 1)).toEqual([]);
+      const lease = makeLease(instance);
+      run({ items: [makeCaller(0, time).call], lease }).subscribe();
+      instance.last.batch.releaseInstance?.();
+      expect(lease.released).toBe(1);
     });
   });
 });

@@ -78,6 +78,7 @@ it('a step takes its sequence from those of its inputs that have one, whichever 
   e.ask({ IN: 1 }, { sequenceId: 1n });
   e.model('a').last.answer({ y: 1 }, { parameters: new Map<string, ParameterValue>([['sequence_id', 7n]]) });
   expect(e.model('b').last.request.sequenceId).toBe(7n);
+  expect(e.log.lines).toEqual([]);
 });
 
 describe('answers that wait for those of earlier rows', () => {

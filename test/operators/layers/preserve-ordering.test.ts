@@ -87,6 +87,25 @@ describe('preserveOrdering', () => {
     expect(heard).toEqual(['b UNAVAILABLE full', 'a CANCELLED ', 'c 3333']);
   });
 
+  it('lets a failure without answers wait for its turn', () => {
+    const { heard, ask, inner } = begin();
+    for (const id of ['a', 'b']) ask(id);
+    inner.get('b')?.error(new InferError('INTERNAL', 'broken', { reason: 'BACKEND' }));
+    expect(heard).toEqual([]);
+    inner.get('a')?.complete();
+    expect(heard).toEqual(['a .', 'b INTERNAL broken']);
+  });
+
+  it('rejects what finds no room', () => {
+    const { ask, answer, infer } = begin({ limit: 1 });
+    const reasons: unknown[] = [];
+    for (const id of ['a', 'b']) ask(id);
+    infer(makeRequest({ id: 'c' })).subscribe({ error: ({ reason }) => reasons.push(reason) });
+    answer('b', 2);
+    answer('c', 3);
+    expect(reasons).toEqual(['REJECTED']);
+  });
+
   it('lets a request that was cancelled with another hear of it at once', () => {
     const { heard, ask, inner } = begin();
     for (const id of ['a', 'b']) ask(id);

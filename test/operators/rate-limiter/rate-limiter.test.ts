@@ -214,6 +214,12 @@ describe('RateLimiter', () => {
     expect(faultOf(second)).toBe('none');
   });
 
+  it('forgets what a model needed that is unloaded', () => {
+    const rateLimiter = limiter();
+    load(rateLimiter, { resources: [takes('R', 1, true)] }).subscription.unsubscribe();
+    expect(load(rateLimiter, { resources: [takes('R', 1)] }).model.isReady()).toBe(true);
+  });
+
   it('makes the limits anew when a model comes or goes, and says so', () => {
     const rateLimiter = limiter();
     const registration = rateLimiter.register([makePlacement({ resources: [takes('R', 2), takes('R', 1), takes('G', 1, true)] })]);

@@ -228,6 +228,15 @@ describe('DirectBatcher', () => {
     expect(model.batches().at(-1)).toBe('1m');
   });
 
+  it('counts the delay from the arrival also of a request that waited for its turn', () => {
+    const { time } = start({ spec: { maxBatchSize: 2 } }, { maxQueueDelayMs: 10, minimumSlotUtilization: 1 });
+    model.ask(1n, 'S', '1');
+    model.ask(1n, 'M', '1m');
+    time.advance(10);
+    model.finish();
+    expect(model.batches()).toEqual(['1', '1m']);
+  });
+
   it('holds everything until enough is queued in all slots, and enough behind them', () => {
     const { time } = start({ spec: { maxBatchSize: 1 }, instances: 2, hold: { holdUntilQueued: 3, holdUntilBacklogged: 2 } });
     model.ask(1n, 'S', '1');

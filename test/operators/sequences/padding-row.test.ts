@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ModelSpec } from '../../../src/streams/inference/model-spec.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { makeInput } from '../../support/model.ts';
@@ -7,9 +8,9 @@ import { SequenceModel } from '../../support/sequence-model.ts';
 describe('the row that fills up a batch', () => {
   let model: SequenceModel;
 
-  const start = (): void => {
+  const start = (fields: Partial<ModelSpec> = {}): void => {
     model = new SequenceModel({
-      spec: { maxBatchSize: 2, inputs: [makeInput({ dims: [-1] }), makeInput({ name: 'MAYBE', optional: true })] },
+      spec: { maxBatchSize: 2, inputs: [makeInput({ dims: [-1] }), makeInput({ name: 'MAYBE', optional: true })], ...fields },
       batching: { strategy: { kind: 'direct', maxQueueDelayMs: 0, minimumSlotUtilization: 0 } },
     });
     for (const id of [1n, 2n]) model.ask(id, 'S');
@@ -38,6 +39,7 @@ describe('the row that fills up a batch', () => {
     start();
     const plain = { modelName: 'm', modelVersion: '', id: '', outputs: [], priority: 0n, timeoutMicroseconds: 0n };
     expect(filling()).toMatchObject({ ...plain, sequenceId: 0n, sequenceStart: false, sequenceEnd: false, parameters: new Map() });
+    expect(model.counts()).toBe('queued 0 running 0');
   });
 
   it('is the same as long as the inputs beside it have the same shapes', () => {
@@ -49,5 +51,14 @@ describe('the row that fills up a batch', () => {
     expect(filling({}, 5).inputs.get('IN')?.shape).toEqual([1, 5]);
     expect(filling(withBoth(5)).inputs.get('IN')?.shape).toEqual([1, 5]);
     expect(filling(withBoth(4)).inputs.get('IN')?.shape).toEqual([1, 4]);
+  });
+
+  it('keeps no sequence from going on before the batch has ended', () => {
+    start({ decoupled: true });
+    for (const tag of ['a', 'b']) model.ask(2n, 'M', tag);
+    model.time.advance(0);
+    expect(model.batches().at(-1)).toBe('-,a');
+    model.instance().last.batch.releaseInstance?.();
+    expect(model.batches().at(-1)).toBe('-,b');
   });
 });

@@ -37,7 +37,6 @@ describe('an ensemble whose config is wrong by itself', () => {
     ["must specify 'model_name' in step 1 of ensemble 'e'", [first, { ...second, model: '' }], {}],
     ["must specify 'input_map' in step 0 of ensemble 'e'", [{ ...first, in: {} }, second], {}],
     ["must specify 'output_map' in step 1 of ensemble 'e'", [first, { ...second, out: {} }], {}],
-    ["'model_version' must be -1 or a version in step 1 of ensemble 'e'", [first, { ...second, version: -2 }], {}],
     [
       "ensemble tensor 't' can appear in an output map only once for ensemble 'e' step 1",
       [first, { model: 'b', in: { X: 'IN' }, out: { Y: 't' } }, { model: 'b', in: { X: 't' }, out: { Y: 'OUT' } }],
@@ -213,11 +212,13 @@ describe('what an ensemble depends on', () => {
     const { reasons } = await open({
       ...ab,
       ...ensembleModel('old', [{ ...first, version: 7 }, second]),
+      ...ensembleModel('below', [{ ...first, version: -2 }, second]),
       ...ensembleModel('zero', [{ ...first, version: 0 }, second]),
       ...ensembleModel('one', [{ ...first, version: 1 }, second]),
     });
     expect(reasons.old).toContain("ensemble 'old' depends on 'a' whose required version 7 is not loaded. (");
     expect(reasons.old).toContain('field ensemble_scheduling.step[0].model_version, wanted -1, or one of 1, got 7)');
+    expect(reasons.below).toContain('whose required version -2 is not loaded.');
     expect(reasons.zero).toContain('whose required version 0 is not loaded.');
     expect(reasons.one).toBe('READY');
   });

@@ -6,6 +6,8 @@ const framed = (message: Buffer): Buffer => {
   return Buffer.concat([head, message]);
 };
 
+export type ResetReason = 'cancel' | 'none';
+
 /** One call of a `RawClient`. */
 export class RawCall {
   readonly #stream: ClientHttp2Stream;
@@ -23,13 +25,18 @@ export class RawCall {
     this.#stream.write(framed(message));
   }
 
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.#stream.pause();
+  }
+
   halfClose(): void {
     this.#stream.end();
   }
 
-  /** Resets the stream, at whatever point it is. */
-  cancel(): void {
-    this.#stream.close(http2.constants.NGHTTP2_CANCEL);
+  /** Resets the stream, at whatever point it is, as gRPC's clients do or without a reason. */
+  cancel(reason: ResetReason = 'cancel'): void {
+    this.#stream.close(reason === 'cancel' ? http2.constants.NGHTTP2_CANCEL : http2.constants.NGHTTP2_NO_ERROR);
   }
 }
 
