@@ -5,7 +5,7 @@ import type { Log } from '../../streams/inference/log.ts';
 import type { ModelConfigDocument } from '../../streams/inference/model-spec.ts';
 import { StoppableWorker } from '../workers/stoppable-worker.ts';
 import { workerScript } from '../workers/worker-script.ts';
-import { LogMarks } from './log-lines.ts';
+import { MessageMarks } from './message-marks.ts';
 import { loadTimeoutText, modelSettings } from './model-settings.ts';
 import type { CompleteAnswer, CompleteStart } from './worker-protocol.ts';
 import { writeLogLine } from './write-log-line.ts';
@@ -21,7 +21,7 @@ export const completeConfig = async (files: ModelFiles, config: ModelConfigDocum
   const { loadTimeoutMs } = modelSettings(textParameters(config));
   return new Promise((resolve, reject) => {
     const { modelName, modelDirectory, versionDirectory, modelFile } = files;
-    const marks = new LogMarks();
+    const marks = new MessageMarks();
     const refuse = (reason: string, code: InferError['code'], cause?: unknown): void =>
       reject(new InferError(code, `unable to load model '${modelName}': ${reason}`, { cause }));
     const finish = (answer: Answer): void => {
@@ -40,7 +40,7 @@ export const completeConfig = async (files: ModelFiles, config: ModelConfigDocum
         if (!isOwn(message)) return;
         if (message.kind !== 'log') finish(message);
         else {
-          marks.written();
+          marks.read();
           writeLogLine(log, modelName, message);
         }
       },

@@ -9,7 +9,7 @@ import { StoppableWorker } from '../workers/stoppable-worker.ts';
 import { WireEnd } from '../workers/wire-end.ts';
 import { workerScript } from '../workers/worker-script.ts';
 import { CallDesk } from './call-desk.ts';
-import { LogMarks } from './log-lines.ts';
+import { MessageMarks } from './message-marks.ts';
 import { MetricDesk } from './metric-desk.ts';
 import type { MetricTable } from './metric-table.ts';
 import { loadTimeoutText, type ModelSettings, spareSlots } from './model-settings.ts';
@@ -22,7 +22,7 @@ import { writeLogLine } from './write-log-line.ts';
 const graceMs = 5000;
 
 export interface JavascriptInstanceConfig
-  extends Omit<WorkerStart, 'concurrency' | 'clockOffsetMs' | 'logMarks' | 'toWorker' | 'fromWorker'> {
+  extends Omit<WorkerStart, 'concurrency' | 'clockOffsetMs' | 'logMarks' | 'metricMarks' | 'toWorker' | 'fromWorker'> {
   readonly settings: ModelSettings;
   readonly calls: ModelCalls;
   readonly metrics: MetricTable;
@@ -51,7 +51,8 @@ export class JavascriptInstance implements Instance {
   readonly #wire: WireEnd<FromWorker, ToWorker>;
   readonly #calls: CallDesk;
   readonly #metrics: MetricDesk;
-  readonly #logMarks = new LogMarks();
+  readonly #logMarks = new MessageMarks();
+  readonly #metricMarks = new MessageMarks();
   readonly #watchdog: Watchdog | undefined;
   #state: 'starting' | 'ready' | 'stopping' | 'dead' = 'starting';
   #isUnloading = false;
@@ -103,6 +104,7 @@ export class JavascriptInstance implements Instance {
       concurrency,
       clockOffsetMs: executionTimeoutMs > 0 ? Number(process.hrtime.bigint()) / 1e6 - machineScheduler.now() : undefined,
       logMarks: this.#logMarks.shared,
+      metricMarks: this.#metricMarks.shared,
       toWorker: toWorker.shared,
       fromWorker: fromWorker.shared,
     };
@@ -162,7 +164,7 @@ export class JavascriptInstance implements Instance {
         this.#fail(message);
         return;
       case 'log':
-        this.#logMarks.written();
+        this.#logMarks.read();
         writeLogLine(this.#config.log, this.#name, message);
         return;
       case 'call':
@@ -190,6 +192,7 @@ export class JavascriptInstance implements Instance {
         return;
       case 'metric-updates':
         this.#metrics.update(message.updates);
+        this.#metricMarks.read();
         return;
       case 'unloaded':
         this.#close();

@@ -1,3 +1,4 @@
+import { MessageMarks } from './message-marks.ts';
 import { readable } from './wire-error.ts';
 import type { FromWorker, LogLine } from './worker-protocol.ts';
 
@@ -6,37 +7,14 @@ const mostLines = 1000;
 
 const longestLine = 16_384;
 
-/** Counts of a worker's lines, in shared memory: what was sent, and what the main thread has written. */
-export class LogMarks {
-  readonly shared: SharedArrayBuffer;
-  readonly #marks: Int32Array;
-
-  constructor(shared?: SharedArrayBuffer) {
-    this.shared = shared ?? new SharedArrayBuffer(8);
-    this.#marks = new Int32Array(this.shared);
-  }
-
-  get waiting(): number {
-    return (Atomics.load(this.#marks, 0) - Atomics.load(this.#marks, 1)) | 0;
-  }
-
-  sent(): void {
-    Atomics.add(this.#marks, 0, 1);
-  }
-
-  written(): void {
-    Atomics.add(this.#marks, 1, 1);
-  }
-}
-
 /** The worker's way to the log. A thousand lines may wait for the main thread; what is more is dropped, and a line says how much it was. */
 export class LogLines {
   readonly #post: (message: FromWorker & LogLine) => void;
-  readonly #marks: LogMarks;
+  readonly #marks: MessageMarks;
   #dropped = 0;
 
   constructor(shared: SharedArrayBuffer, post: (message: FromWorker & LogLine) => void) {
-    this.#marks = new LogMarks(shared);
+    this.#marks = new MessageMarks(shared);
     this.#post = post;
   }
 

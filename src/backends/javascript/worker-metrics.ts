@@ -1,5 +1,6 @@
 import type { CustomMetricKind } from '../../streams/inference/custom-metrics.ts';
 import { givenMetric, givenNumber } from './given-metric.ts';
+import { MessageMarks } from './message-marks.ts';
 import type { ModelCounter, ModelGauge, ModelHistogram, ModelMetrics } from './model-context.ts';
 import { ModelError } from './model-module.ts';
 import type { Questions } from './questions.ts';
@@ -8,21 +9,27 @@ import type { FromWorker, MetricUpdate } from './worker-protocol.ts';
 /** Updates that are gathered before they are sent without waiting for the end of the tick. */
 const mostUpdates = 1000;
 
+/** Messages with so many that may be on their way to the main thread. */
+const mostMessages = 8;
+
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Metrics that a model makes: the main thread has them, and hears of what changes once a tick. What a loop does to one counter or gauge is one change.
+ * Metrics that a model makes: the main thread has them, and hears of what changes once a tick. What a loop does to one counter or gauge is one change. A model
+ * that observes faster than the main thread reads stops until that has read.
  */
 export class WorkerMetrics implements ModelMetrics {
   readonly #post: (message: FromWorker) => void;
   readonly #questions: Questions;
+  readonly #marks: MessageMarks;
   #updates: MetricUpdate[] = [];
   /** Where the last change of each metric stands among the updates. */
   readonly #lastOf: (number | undefined)[] = [];
 
-  constructor(post: (message: FromWorker) => void, questions: Questions) {
+  constructor(post: (message: FromWorker) => void, questions: Questions, marks: SharedArrayBuffer) {
     this.#post = post;
     this.#questions = questions;
+    this.#marks = new MessageMarks(marks);
   }
 
   async counter(name: string, description: string, labels: Labels = {}): Promise<ModelCounter> {
@@ -79,6 +86,8 @@ export class WorkerMetrics implements ModelMetrics {
 
   #flush(): void {
     if (this.#updates.length === 0) return;
+    this.#marks.waitUntilFewer(mostMessages);
+    this.#marks.sent();
     this.#post({ kind: 'metric-updates', updates: this.#updates });
     this.#updates = [];
     this.#lastOf.length = 0;

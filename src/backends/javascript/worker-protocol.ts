@@ -22,6 +22,8 @@ export interface WorkerStart {
   readonly clockOffsetMs: number | undefined;
   /** Counts of lines of the log: see `LogLines`. */
   readonly logMarks: SharedArrayBuffer;
+  /** Counts of messages with changes of metrics: see `WorkerMetrics`. */
+  readonly metricMarks: SharedArrayBuffer;
   /** The rings of numbers to and from the worker. */
   readonly toWorker: SharedArrayBuffer;
   readonly fromWorker: SharedArrayBuffer;

@@ -50,7 +50,7 @@ const context: LoadContext = {
     info: (message) => log.write('info', message),
     verbose: (message, level = 1) => log.write(Number.isSafeInteger(level) ? level : 1, message),
   },
-  metrics: new WorkerMetrics(post, questions),
+  metrics: new WorkerMetrics(post, questions, start.metricMarks),
   isModelReady: async (model, version = '') => {
     if (typeof model !== 'string' || typeof version !== 'string')
       throw new ModelError('isModelReady: expected name and version as strings');
@@ -74,6 +74,8 @@ const serve = async (): Promise<void> => {
   log.capture(process.stdout, 'info');
   log.capture(process.stderr, 'warning');
   parentPort?.on('message', (message) => wire.receive(message));
+  // A model may close it, and then nobody can speak with it any more: the instance is opened again.
+  parentPort?.once('close', () => process.exit(1));
   const model = await loadModel(start);
   try {
     await model.load?.(context);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ModelMetrics } from '../../../src/telemetry/custom-metrics.ts';
 import { renderFamilies } from '../../../src/telemetry/families.ts';
@@ -55,6 +56,25 @@ describe('metrics', () => {
     ]);
     life.unsubscribe();
     await until(() => metrics.families().length === 0);
+  });
+
+  it('are all counted, however many come at once', async () => {
+    const metrics = new ModelMetrics();
+    const { instance } = await openModel(
+      `let histogram;
+      export default defineModel({
+        async load({ metrics }) {
+          histogram = await metrics.histogram('h', 'Sees', [1]);
+        },
+        execute: (requests) => {
+          for (let index = 0; index < 50_000; index++) histogram.observe(index);
+          return ${answers};
+        },
+      });`,
+      { metrics },
+    );
+    await runOf(instance, batch());
+    while (!(await scrape(metrics)).includes('h_count 50000')) await setImmediate();
   });
 
   it('are shared by instances and models, and when the last has gone their name is free for another kind', async () => {

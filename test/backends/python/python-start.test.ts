@@ -174,6 +174,8 @@ def execute(self, requests):
       const completed = await model.backend
         .completeConfig?.(model.files, { name: 'm', max_batch_size: 0, input: [], output: [], parameters, ...config })
         .catch((error: { readonly code: string; readonly message: string }) => `${error.code} ${error.message.split('\n')[0]}`);
+      await model.stop();
+      expect(model.log.lines).toEqual([]);
       if (typeof completed !== 'object') return completed;
       const { parameters: _, name: __, ...rest } = completed;
       return rest;

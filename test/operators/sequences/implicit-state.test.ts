@@ -38,6 +38,13 @@ it('hands a state on to the next step, and begins anew with a reset', () => {
   expect(valuesOf(state)).toEqual({ STATE: [5] });
 });
 
+it('takes a state of any first dimension from a model that has no batch dimension', () => {
+  const initial = tensorFrom('INT32', [2], [0, 0]);
+  const state = new ImplicitState(stateful([makeState({ dims: [2], initial })], { maxBatchSize: 0 }));
+  expect(state.take(part({ STATE_OUT: tensorFrom('INT32', [2], [3, 4]) })).error).toBeUndefined();
+  expect(valuesOf(state)).toEqual({ STATE: [3, 4] });
+});
+
 it('pairs inputs and outputs by entry of the config, however their names sort', () => {
   const states = [
     makeState({ inputName: 'Z', outputName: 'A_OUT' }),

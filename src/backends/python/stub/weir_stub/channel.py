@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from . import frames
 from .errors import TritonModelException
 from .memory import Ours, Theirs
-from .room import Room, Rooms
+from .room import Rooms
 from .waiter import Waiter
 
 _SIZE = frames.SIZE
@@ -44,6 +44,8 @@ class Channel:
         self._rest = b""
         self._out = deque()
         self._write_lock = threading.Lock()
+        # Whoever cannot have it at once leaves the blocks to somebody else: it may be in the middle of a collection of garbage.
+        self._freed_lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
@@ -52,20 +54,16 @@ class Channel:
         self._replies = {}
         self._last_ask = 0
         self._main = threading.main_thread().ident
-        self._rooms = None
+        self.rooms = None
         self.is_stopping = False
         # In a process that the model has forked: the way to the server is not for it.
         self.is_cut = False
 
     def use_memory(self, prefix, first, growth):
         self.ours = Ours(prefix, first, growth, self._announce, self._make_room)
-        self._rooms = Rooms(self.ours)
+        self.rooms = Rooms(self.ours)
 
     # Sending
-
-    def post(self, data):
-        """To be sent before what is sent next."""
-        self._out.append(data)
 
     def send(self, data):
         if self.is_cut:
@@ -78,25 +76,38 @@ class Channel:
             self._write_lock.release()
 
     def flush_freed(self):
-        """Tells of blocks that are no longer read, when there is no other message to tell it with; after all that was posted."""
-        if self.is_cut:
-            return
+        """Tells of blocks that are no longer read, when there is no other message to tell it with."""
         freed = self.freed
-        while freed:
-            # Another thread may take the last one.
-            try:
-                block = freed.popleft()
-            except IndexError:
-                break
-            self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, block, 0, 0))
+        if not freed or self.is_cut or not self._freed_lock.acquire(False):
+            return
+        try:
+            while freed:
+                self._out.append(frames.pack(frames.FREE, 0, 0, 0, 0, freed.popleft(), 0, 0))
+        finally:
+            self._freed_lock.release()
         self._flush()
 
     def pop_freed(self):
         """A block to name in a message that is sent next; 0 for none."""
-        try:
-            return self.freed.popleft() if self.freed else 0
-        except IndexError:
+        freed = self.freed
+        if not freed or not self._freed_lock.acquire(False):
             return 0
+        try:
+            return freed.popleft() if freed else 0
+        finally:
+            self._freed_lock.release()
+
+    def send_last(self, message_with, *used):
+        """
+        The last message about a batch, made with the number of a block that is no longer read, and the lists of what the batch used, which are cleared.
+        Nobody else tells of the batch's own block before it: tensors of the message may lie there.
+        """
+        freed = self.freed
+        with self._freed_lock:
+            for each in used:
+                each.clear()
+            self._out.append(message_with(freed.popleft() if freed else 0))
+        self._flush()
 
     def _flush(self):
         # Whoever finds another one writing leaves the message to them, so that no thread waits: it may be in the middle of a collection of garbage.
@@ -131,9 +142,6 @@ class Channel:
 
     # Room for answers
 
-    def new_room(self):
-        return Room(self._rooms)
-
     def wait_for_room(self, room, is_over, seconds):
         """Until there is room, or that is so, or for so many seconds; messages that come meanwhile are taken."""
         limit = time.monotonic() + seconds
@@ -154,8 +162,8 @@ class Channel:
 
     def _stop_waiting(self):
         self.is_stopping = True
-        if self._rooms is not None:
-            self._rooms.notify()
+        if self.rooms is not None:
+            self.rooms.notify()
 
     # Reading
 
@@ -284,6 +292,7 @@ class Channel:
         self.is_cut = True
         self._out.clear()
         self._write_lock = threading.Lock()
+        self._freed_lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._start_lock = threading.Lock()
         try:

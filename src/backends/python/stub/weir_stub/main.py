@@ -36,5 +36,9 @@ def main():
         if channel.is_cut:
             leave_fork(None)
         channel.send(frames.inline(frames.READY, ready))
-        host.serve()
+        if start["mode"] == "complete":
+            # The server ends it.
+            channel.next_job()
+        else:
+            host.serve()
     end(0)

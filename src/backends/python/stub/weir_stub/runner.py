@@ -88,12 +88,9 @@ class Runner:
         except Exception as error:
             self._fail(batch, requests, self._failure(error))
             return
-        # The block is given back after them: answers may lie in it. With these references gone the last ones are those of the model.
-        self._channel.post(message_of(written, 0))
-        requests.clear()
-        responses.clear()
-        entries = region = None
-        self._channel.flush_freed()
+        # With these references gone the last ones are those of the model.
+        region = None
+        self._channel.send_last(lambda freed: message_of(written, freed), requests, responses, entries)
 
     def _responses(self, requests):
         responses = self._call_execute(requests)

@@ -2,6 +2,7 @@ import threading
 
 from .errors import TritonModelException
 from .response import InferenceResponse
+from .room import Room
 
 FINAL = 1
 
@@ -24,7 +25,7 @@ class Reply:
         self.answers = 0
         self.lock = threading.Lock()
         # Of a decoupled model: how far its answers are ahead of who takes them.
-        self.room = self.host.channel.new_room() if self.host.is_decoupled else None
+        self.room = Room(self.host.channel.rooms) if self.host.is_decoupled else None
 
     def __del__(self):
         if self._is_open():
