@@ -6,6 +6,7 @@ import select
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 
 from . import frames
@@ -24,6 +25,8 @@ _LONGEST_WAIT_SECONDS = 0.1
 # A thread that reads for a moment gives the turn back within it.
 _TURN_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
+# Until what was said last must be on its way.
+_LAST_SECONDS = 1
 # Blocks that are no longer read may wait so many for a message to be told with.
 _MOST_FREED = 16
 
@@ -140,30 +143,17 @@ class Channel:
             payload = name.encode()
             self.send(frames.pack(frames.SEGMENT, frames.INLINE, segment, 0, 0, 0, size, len(payload)) + payload)
 
-    # Room for answers
-
-    def wait_for_room(self, room, is_over, seconds):
-        """Until there is room, or that is so, or for so many seconds; messages that come meanwhile are taken."""
-        limit = time.monotonic() + seconds
-        if threading.get_ident() != self._main:
-            self.need_reader()
-        while not self._has_reader and room.is_full() and not is_over():
-            left = limit - time.monotonic()
-            if left <= 0:
+    def finish(self):
+        """Waits until all has been written, for a moment: threads of the model may send for ever."""
+        limit = time.monotonic() + _LAST_SECONDS
+        while not self.is_cut:
+            self._flush()
+            # Another thread may be in the middle of the last message.
+            if not self._write_lock.acquire(timeout=max(0, limit - time.monotonic())):
                 return
-            left = min(left, _TURN_SECONDS)
-            if self._read_lock.acquire(timeout=left):
-                try:
-                    if room.is_full() and self._poll.poll(left * 1000):
-                        self._read()
-                finally:
-                    self._read_lock.release()
-        room.wait(is_over, limit)
-
-    def _stop_waiting(self):
-        self.is_stopping = True
-        if self.rooms is not None:
-            self.rooms.notify()
+            self._write_lock.release()
+            if not self._out or time.monotonic() > limit:
+                return
 
     # Reading
 
@@ -214,7 +204,9 @@ class Channel:
         if kind == frames.FREE:
             return
         if kind == frames.STOP:
-            self._stop_waiting()
+            self.is_stopping = True
+            if self.rooms is not None:
+                self.rooms.notify()
         if kind == frames.SEGMENT:
             self.theirs.map(segment, payload.decode(), offset)
         elif kind == frames.DROP:
@@ -249,16 +241,29 @@ class Channel:
 
     def pump_until(self, is_done):
         """Reads, if nobody else does, until that is so. When another thread reads it returns at once."""
-        if threading.get_ident() != self._main or self._has_reader:
-            self.need_reader()
-            return
-        while not is_done() and not self._has_reader:
+        while self.reads_here() and not is_done():
             if self._read_lock.acquire(timeout=_TURN_SECONDS):
                 try:
                     if not is_done():
                         self._read()
                 finally:
                     self._read_lock.release()
+
+    def reads_here(self):
+        """Whether this thread is to read while it waits: the main one does, as long as there is no thread for it."""
+        if threading.get_ident() == self._main and not self._has_reader:
+            return True
+        self.need_reader()
+        return False
+
+    def read_within(self, seconds):
+        """Takes what comes within so long, unless somebody else reads."""
+        if self._read_lock.acquire(timeout=seconds):
+            try:
+                if self._poll.poll(seconds * 1000):
+                    self._read()
+            finally:
+                self._read_lock.release()
 
     def _make_room(self, seconds):
         """Hears which blocks are free again; waits so long for the server to tell of one."""
@@ -270,8 +275,6 @@ class Channel:
                 self._read_lock.release()
         elif seconds > 0:
             time.sleep(_PAUSE_SECONDS)
-
-    # Questions that the server answers
 
     def ask(self, **question):
         """A small question to the server."""
@@ -286,16 +289,11 @@ class Channel:
         self.wait(waiter)
         return waiter.value
 
-
     def cut(self):
         """In a forked process, which has a copy of everything and must not speak for the model. Other threads of the model are not in it."""
         self.is_cut = True
         self._out.clear()
-        self._write_lock = threading.Lock()
-        self._freed_lock = threading.Lock()
-        self._read_lock = threading.Lock()
-        self._start_lock = threading.Lock()
-        try:
+        for lock in ("_write_lock", "_freed_lock", "_read_lock", "_start_lock"):
+            setattr(self, lock, threading.Lock())
+        with suppress(OSError):
             os.close(self.fd)
-        except OSError:
-            pass

@@ -113,9 +113,7 @@ class Host:
         channel = self.channel
         if channel.is_cut or asyncio._get_running_loop() is not None:
             return
-        channel.wait_for_room(
-            reply.room, lambda: reply.is_closed or channel.is_stopping or reply.is_cancelled(), self._room_seconds
-        )
+        reply.room.wait(channel, lambda: reply.is_closed or channel.is_stopping or reply.is_cancelled(), self._room_seconds)
 
     def abandon(self, reply):
         """Nobody can answer any more; called by the collector of garbage, on any thread."""

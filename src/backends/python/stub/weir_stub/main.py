@@ -41,4 +41,5 @@ def main():
             channel.next_job()
         else:
             host.serve()
+    channel.finish()
     end(0)

@@ -10,6 +10,7 @@ _MOST_BYTES = 4 << 20
 _MOST_LENT = 32 << 20
 # Between two looks whether the caller has gone.
 _LOOK_SECONDS = 0.25
+_TURN_SECONDS = 0.05
 
 
 class Rooms:
@@ -59,8 +60,14 @@ class Room:
         self._taken_bytes += size
         self._rooms.notify()
 
-    def wait(self, is_over, limit):
-        """Until there is room, or that is so, or it is so late; somebody else reads meanwhile."""
+    def wait(self, channel, is_over, seconds):
+        """Until there is room, or that is so, or for so many seconds; messages that come meanwhile are taken."""
+        limit = monotonic() + seconds
+        while channel.reads_here() and self.is_full() and not is_over():
+            left = limit - monotonic()
+            if left <= 0:
+                return
+            channel.read_within(min(left, _TURN_SECONDS))
         rooms = self._rooms
         with rooms.changed:
             rooms.waiting += 1
