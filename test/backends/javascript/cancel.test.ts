@@ -93,16 +93,14 @@ describe('a caller that goes', () => {
 });
 
 describe('an asynchronous model', () => {
-  const overlapping = `let now = 0;
+  it('has executions that overlap, and says when it can take another batch', async () => {
+    const { instance } = await openModel(`let now = 0;
     export default defineModel({ async execute(requests) {
       const seen = ++now;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      now--;
+      // The first two are over when the third has begun.
+      while (now < 3) await new Promise(setImmediate);
       return requests.map(() => ({ outputs: { OUT: { shape: [1, 1], data: [seen] } } }));
-    } });`;
-
-  it('has executions that overlap, and says when it can take another batch', async () => {
-    const { instance } = await openModel(overlapping);
+    } });`);
     let released = 0;
     const runs = [1, 2].map((value) => runOf(instance, { ...batchOf(value), releaseInstance: () => released++ }));
     await until(() => released === 2);
@@ -111,7 +109,16 @@ describe('an asynchronous model', () => {
   });
 
   it('has one after the other where it wants it so', async () => {
-    const { instance } = await openModel(overlapping, { spec: { ...floats, parameters: new Map([['concurrency', '1']]) } });
+    const { instance } = await openModel(
+      `let now = 0;
+      export default defineModel({ async execute(requests) {
+        const seen = ++now;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        now--;
+        return requests.map(() => ({ outputs: { OUT: { shape: [1, 1], data: [seen] } } }));
+      } });`,
+      { spec: { ...floats, parameters: new Map([['concurrency', '1']]) } },
+    );
     let released = 0;
     const runs = [1, 2, 3].map((value) => runOf(instance, { ...batchOf(value), releaseInstance: () => released++ }));
     expect((await Promise.all(runs)).flat()).toEqual(['0 OUT [1,1]: 1', '0 OUT [1,1]: 1', '0 OUT [1,1]: 1']);
