@@ -86,7 +86,7 @@ const python = async (rounds: number, measureMs: number): Promise<Part> => {
     return {
       text: [
         '### Python against a bare process',
-        `The identity model in Python, asked in process, against a Python process that does nothing but copy tensors in shared memory; processor time of all processes for each request, on both cores. FP32 [1,${smallFloats}]; the model runs those in flight in one batch, the bare process reads and answers them together.`,
+        `The identity model in Python, asked in process, against a Python process that does nothing but copy tensors in shared memory; processor time of all processes for each request, on one core. FP32 [1,${smallFloats}]; the model runs those in flight in one batch, the bare process reads and answers them together.`,
         table(
           ['in flight', ...columns],
           small.flatMap(([inFlight, pairs]) => pairs.map((pair) => [String(inFlight), ...pythonRow(pair)])),
