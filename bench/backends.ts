@@ -13,7 +13,7 @@ import {
   writeJavascriptModels,
   writePythonModels,
 } from './backends/repository.ts';
-import type { Bench, BenchResult } from './bench.ts';
+import type { Bench, BenchPart, BenchResult } from './bench.ts';
 import { askProcess } from './measure/ask-process.ts';
 import { compareModels } from './measure/compare-models.ts';
 import { section, table } from './measure/markdown.ts';
@@ -28,12 +28,7 @@ const leastBytesPerSecond = 1e9;
 const mostCalls = 1.5;
 const smallInFlight = [1, 8, 64] as const;
 
-interface Part {
-  readonly text: string;
-  readonly faults: readonly string[];
-}
-
-const javascript = async (rounds: number, measureMs: number): Promise<Part> => {
+const javascript = async (rounds: number, measureMs: number): Promise<BenchPart> => {
   const repository = writeJavascriptModels();
   const server = await startWeir(repository, { core: serverCore });
   try {
@@ -68,7 +63,7 @@ const pythonRow = ([model, bare]: PythonPair): readonly string[] => [
   bare.wallUs.toFixed(1),
 ];
 
-const python = async (rounds: number, measureMs: number): Promise<Part> => {
+const python = async (rounds: number, measureMs: number): Promise<BenchPart> => {
   const repository = writePythonModels();
   const ask = (size: PythonRun['size'], inFlight: number): Promise<readonly PythonPair[]> => {
     const run: PythonRun = { repository, size, rounds, measureMs, inFlight };
@@ -108,7 +103,7 @@ const callRow = (backend: string, pairs: readonly CallsPair[]): readonly string[
   return [backend, many.toFixed(1), one.toFixed(1), median(pairs.map(([many, one]) => many / one)).toFixed(2)];
 };
 
-const callModels = async (rounds: number): Promise<Part> => {
+const callModels = async (rounds: number): Promise<BenchPart> => {
   const repository = writeCallers();
   try {
     const run: CallsRun = { repository, rounds };

@@ -17,6 +17,12 @@ export interface BenchResult {
   readonly faults: readonly string[];
 }
 
+/** One of several measurements of a bench. */
+export interface BenchPart {
+  readonly text: string;
+  readonly faults: readonly string[];
+}
+
 export interface Bench {
   /** Whether `npm run bench` without names runs it. */
   readonly isDefault: boolean;

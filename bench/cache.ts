@@ -1,6 +1,7 @@
 import { LocalCache } from '../src/caches/local/local-cache.ts';
 import { cacheKeys } from '../src/operators/cache/cache-keys.ts';
 import type { RequestKey } from '../src/operators/cache/request-key.ts';
+import { bareRequest } from '../src/streams/inference/bare-request.ts';
 import type { CachedAnswers } from '../src/streams/inference/response-cache.ts';
 import { Tensor } from '../src/streams/tensors/tensor.ts';
 import type { Bench } from './bench.ts';
@@ -19,19 +20,7 @@ const keyFor = (n: number, size: number): RequestKey => {
   const bytes = Buffer.alloc(size);
   bytes.writeUInt32LE(n);
   const inputs = new Map(echoSpec.inputs.map(({ name, datatype }) => [name, new Tensor(datatype, [1, size / 4], bytes)]));
-  const key = keyOf({
-    modelName: '',
-    modelVersion: '',
-    id: '',
-    inputs,
-    outputs: [],
-    parameters: new Map(),
-    sequenceId: 0n,
-    sequenceStart: false,
-    sequenceEnd: false,
-    priority: 0n,
-    timeoutMicroseconds: 0n,
-  });
+  const key = keyOf(bareRequest('', '', inputs));
   if (key === undefined) throw new Error('no key');
   return key;
 };

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bench } from './bench.ts';
+import type { Bench, BenchPart } from './bench.ts';
 import type { FloodResult, FloodRun } from './ensembles/flood-main.ts';
 import { chainLengths, chainName, floats, floodFloats, writeEnsembles } from './ensembles/repository.ts';
 import type { StepsRound, StepsRun } from './ensembles/steps-main.ts';
@@ -18,12 +18,7 @@ const mostRiseMiB = 64;
 const floodAnswers = 100_000;
 const servedSteps = 3;
 
-interface Part {
-  readonly text: string;
-  readonly faults: readonly string[];
-}
-
-const serve = async (repository: string, rounds: number, measureMs: number): Promise<Part> => {
+const serve = async (repository: string, rounds: number, measureMs: number): Promise<BenchPart> => {
   const server = await startWeir(repository, { core: serverCore });
   try {
     const { table, ratio, cpuRatio } = await compareModels({
@@ -48,7 +43,7 @@ const serve = async (repository: string, rounds: number, measureMs: number): Pro
   }
 };
 
-const countSteps = async (repository: string, rounds: number, measureMs: number): Promise<Part> => {
+const countSteps = async (repository: string, rounds: number, measureMs: number): Promise<BenchPart> => {
   const run: StepsRun = { repository, rounds, measureMs, inFlight: 64 };
   const done = await askProcess<readonly StepsRound[]>(join(import.meta.dirname, 'ensembles', 'steps-main.ts'), run, serverCore);
   const medians = chainLengths.map((_, place) => median(done.map((round) => round[place]?.cpuUs ?? Number.NaN)));
@@ -67,7 +62,7 @@ const countSteps = async (repository: string, rounds: number, measureMs: number)
   };
 };
 
-const flood = async (repository: string): Promise<Part> => {
+const flood = async (repository: string): Promise<BenchPart> => {
   const run: FloodRun = { repository, answers: floodAnswers };
   const result = await askProcess<FloodResult>(join(import.meta.dirname, 'ensembles', 'flood-main.ts'), run, serverCore);
   const { beforeMiB, peakMiB, seconds } = result;

@@ -1,5 +1,6 @@
 import { concat, NEVER, Observable, of } from 'rxjs';
 import type { Batch, Instance, Part, Placement } from '../../src/streams/inference/backend.ts';
+import { bareRequest } from '../../src/streams/inference/bare-request.ts';
 import type { InferError } from '../../src/streams/inference/error.ts';
 import type { Log } from '../../src/streams/inference/log.ts';
 import type { DynamicBatching, InputSpec, ModelSpec, QueuePolicy } from '../../src/streams/inference/model-spec.ts';
@@ -76,17 +77,11 @@ export const makeSpec = (fields: Partial<ModelSpec> = {}): ModelSpec => ({
 
 /** A request with one input IN; its bytes are all `fill`. */
 export const makeRequest = (fields: Partial<InferRequest> = {}, shape: Shape = [1, 4], fill = 0): InferRequest => ({
-  modelName: 'm',
-  modelVersion: '',
-  id: '',
-  inputs: new Map([['IN', new Tensor('UINT8', shape, new Uint8Array(shape.reduce((count, size) => count * size, 1)).fill(fill))]]),
-  outputs: [],
-  parameters: noParameters,
-  sequenceId: 0n,
-  sequenceStart: false,
-  sequenceEnd: false,
-  priority: 0n,
-  timeoutMicroseconds: 0n,
+  ...bareRequest(
+    'm',
+    '',
+    new Map([['IN', new Tensor('UINT8', shape, new Uint8Array(shape.reduce((count, size) => count * size, 1)).fill(fill))]]),
+  ),
   ...fields,
 });
 

@@ -1,6 +1,6 @@
+import { bareRequest } from '../../streams/inference/bare-request.ts';
 import { InferError, requestPrefix } from '../../streams/inference/error.ts';
 import type { InputSpec, ModelSpec } from '../../streams/inference/model-spec.ts';
-import { noParameters } from '../../streams/inference/parameters.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import { elementByteSize } from '../../streams/tensors/datatype.ts';
 import type { Shape } from '../../streams/tensors/shape.ts';
@@ -21,19 +21,7 @@ export const rawRequest = (spec: ModelSpec, modelVersion: string, body: Body): I
       `Raw request must only have 1 input (found 1) to be deduced but got ${spec.inputs.length} inputs in '${spec.name}' model configuration`,
     );
   }
-  return {
-    modelName: spec.name,
-    modelVersion,
-    id: '',
-    inputs: new Map([[input.name, rawTensor(input, spec, body)]]),
-    outputs: [],
-    parameters: noParameters,
-    sequenceId: 0n,
-    sequenceStart: false,
-    sequenceEnd: false,
-    priority: 0n,
-    timeoutMicroseconds: 0n,
-  };
+  return bareRequest(spec.name, modelVersion, new Map([[input.name, rawTensor(input, spec, body)]]));
 };
 
 const rawTensor = (input: InputSpec, spec: ModelSpec, body: Body): Tensor => {

@@ -1,4 +1,4 @@
-import type { InferRequest } from '../../streams/inference/request.ts';
+import { bareRequest } from '../../streams/inference/bare-request.ts';
 import type { Tensors } from '../../streams/tensors/tensor.ts';
 import { Tensor } from '../../streams/tensors/tensor.ts';
 import { zeroTensor } from '../../streams/tensors/zero-tensor.ts';
@@ -19,18 +19,6 @@ export const shapesOf = (inputs: Tensors): Tensors => {
 export const idleStep = ({ id, lastInputs, lastShapeKey }: Sequence, modelName: string, nowMs: number): Call => {
   const inputs = new Map<string, Tensor>();
   for (const [name, { datatype, shape }] of lastInputs ?? []) inputs.set(name, zeroTensor(datatype, shape));
-  const request: InferRequest = {
-    modelName,
-    modelVersion: '',
-    id: '',
-    inputs,
-    outputs: [],
-    parameters,
-    sequenceId: id,
-    sequenceStart: false,
-    sequenceEnd: true,
-    priority: 0n,
-    timeoutMicroseconds: 0n,
-  };
+  const request = { ...bareRequest(modelName, '', inputs), parameters, sequenceId: id, sequenceEnd: true };
   return endedCall(request, lastShapeKey, nowMs);
 };

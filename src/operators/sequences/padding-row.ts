@@ -1,5 +1,5 @@
 import type { Part } from '../../streams/inference/backend.ts';
-import { noParameters } from '../../streams/inference/parameters.ts';
+import { bareRequest } from '../../streams/inference/bare-request.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import { sameShape } from '../../streams/tensors/shape.ts';
 import type { Tensor, Tensors } from '../../streams/tensors/tensor.ts';
@@ -41,7 +41,7 @@ export class PaddingRow implements Step, Cancellable {
     const initial = new Map<string, Tensor>();
     paddingState(spec)(initial);
     this.#initial = initial;
-    this.#call = endedCall(this.#empty(initial), '', 0);
+    this.#call = endedCall(bareRequest(this.#spec.name, '', initial), '', 0);
     this.#call.step = this;
   }
 
@@ -91,22 +91,6 @@ export class PaddingRow implements Step, Cancellable {
       inputs.set(name, zeros);
     }
     this.#addControls(inputs, { start: false, end: false, ready: false, sequenceId: 0n });
-    return this.#empty(inputs);
-  }
-
-  #empty(inputs: Tensors): InferRequest {
-    return {
-      modelName: this.#spec.name,
-      modelVersion: '',
-      id: '',
-      inputs,
-      outputs: [],
-      parameters: noParameters,
-      sequenceId: 0n,
-      sequenceStart: false,
-      sequenceEnd: false,
-      priority: 0n,
-      timeoutMicroseconds: 0n,
-    };
+    return bareRequest(this.#spec.name, '', inputs);
   }
 }

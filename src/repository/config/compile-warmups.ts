@@ -1,10 +1,10 @@
 import { EMPTY } from 'rxjs';
 import { applyReshape } from '../../operators/layers/apply-reshape.ts';
 import { validateRequest } from '../../operators/layers/validate-request.ts';
+import { bareRequest } from '../../streams/inference/bare-request.ts';
 import { type InferError, toInferError } from '../../streams/inference/error.ts';
 import { type Layer, layers } from '../../streams/inference/infer.ts';
 import type { InputSpec, ModelSpec, WarmupSample } from '../../streams/inference/model-spec.ts';
-import { noParameters } from '../../streams/inference/parameters.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import type { Tensors } from '../../streams/tensors/tensor.ts';
 import type { Finding } from './findings.ts';
@@ -15,20 +15,6 @@ export interface CompiledWarmups {
   readonly warmups: readonly WarmupSample[];
   readonly findings: readonly Finding[];
 }
-
-const requestOf = ({ name, version }: ModelSpec, inputs: Tensors): InferRequest => ({
-  modelName: name,
-  modelVersion: version,
-  id: '',
-  inputs,
-  outputs: [],
-  parameters: noParameters,
-  sequenceId: 0n,
-  sequenceStart: false,
-  sequenceEnd: false,
-  priority: 0n,
-  timeoutMicroseconds: 0n,
-});
 
 /** Inputs that only the model knows, such as controls and states: whatever the sample has of them. */
 const othersOf = (spec: ModelSpec, inputs: Tensors): readonly InputSpec[] =>
@@ -66,7 +52,7 @@ export const compileWarmups = (spec: ModelSpec, samples: readonly ReadWarmup[]):
   const findings: Finding[] = [];
   for (const { name, count, requests, inputs, field } of samples) {
     const checked: ModelSpec = { ...spec, inputs: [...spec.inputs, ...othersOf(spec, inputs)], sequenceBatching: undefined };
-    const outcome = through(layers([validateRequest(checked), applyReshape(checked)]), requestOf(spec, inputs));
+    const outcome = through(layers([validateRequest(checked), applyReshape(checked)]), bareRequest(spec.name, spec.version, inputs));
     if (outcome instanceof Error) findings.push(fault(field, outcome.message));
     else warmups.push({ name, count, requests: Array.from({ length: requests }, () => outcome) });
   }

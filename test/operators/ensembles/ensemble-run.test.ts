@@ -5,30 +5,9 @@ import { noParameters } from '../../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../../src/streams/inference/response.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
-import { HandEnsemble, type HandStep } from '../../support/hand-ensemble.ts';
+import { HandEnsemble } from '../../support/hand-ensemble.ts';
 import { makeRequest } from '../../support/model.ts';
-
-const chain: readonly HandStep[] = [
-  { model: 'a', in: { x: 'IN' }, out: { y: 't' } },
-  { model: 'b', in: { x: 't' }, out: { y: 'OUT' } },
-];
-
-const manyThenOne: readonly HandStep[] = [
-  { model: 'many', in: { x: 'IN' }, out: { y: 't' }, isDecoupled: true },
-  { model: 'b', in: { x: 't' }, out: { y: 'OUT' } },
-];
-
-const diamond: readonly HandStep[] = [
-  { model: 'a', in: { x: 'IN' }, out: { y: 's' } },
-  { model: 'left', in: { x: 's' }, out: { y: 'l' } },
-  { model: 'right', in: { x: 's' }, out: { y: 'r' } },
-  { model: 'join', in: { p: 'l', q: 'r' }, out: { y: 'OUT' } },
-];
-
-const counts = ({ running }: HandEnsemble): readonly string[] =>
-  running
-    .graph()
-    .stages.map(({ name, in: entered, out, failed, queued, running: now }) => `${name} ${entered}=${out}+${failed}+${queued}+${now}`);
+import { chain, counts, diamond, manyThenOne } from '../../support/small-ensembles.ts';
 
 const failure = new InferError('INTERNAL', 'broken', { reason: 'BACKEND' });
 const mebibyte = 2 ** 20;

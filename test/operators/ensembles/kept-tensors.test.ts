@@ -6,13 +6,9 @@ import { noParameters, type ParameterValue } from '../../../src/streams/inferenc
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../../src/streams/inference/response.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
-import { HandEnsemble, type HandStep } from '../../support/hand-ensemble.ts';
+import { HandEnsemble } from '../../support/hand-ensemble.ts';
 import { makeRequest } from '../../support/model.ts';
-
-const manyThenOne: readonly HandStep[] = [
-  { model: 'many', in: { x: 'IN' }, out: { y: 't' }, isDecoupled: true },
-  { model: 'b', in: { x: 't' }, out: { y: 'OUT' } },
-];
+import { manyThenOne } from '../../support/small-ensembles.ts';
 
 const bytes = (length: number): Tensor => new Tensor('UINT8', [length], new Uint8Array(length));
 

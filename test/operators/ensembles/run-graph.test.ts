@@ -4,30 +4,9 @@ import { InferError } from '../../../src/streams/inference/error.ts';
 import { noParameters, type ParameterValue } from '../../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../../src/streams/inference/request.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
-import { HandEnsemble, type HandStep } from '../../support/hand-ensemble.ts';
+import { HandEnsemble } from '../../support/hand-ensemble.ts';
 import { makeRequest } from '../../support/model.ts';
-
-const chain: readonly HandStep[] = [
-  { model: 'a', in: { x: 'IN' }, out: { y: 't' } },
-  { model: 'b', in: { x: 't' }, out: { y: 'OUT' } },
-];
-
-const manyThenOne: readonly HandStep[] = [
-  { model: 'many', in: { x: 'IN' }, out: { y: 't' }, isDecoupled: true },
-  { model: 'b', in: { x: 't' }, out: { y: 'OUT' } },
-];
-
-const diamond: readonly HandStep[] = [
-  { model: 'a', in: { x: 'IN' }, out: { y: 's' } },
-  { model: 'left', in: { x: 's' }, out: { y: 'l' } },
-  { model: 'right', in: { x: 's' }, out: { y: 'r' } },
-  { model: 'join', in: { p: 'l', q: 'r' }, out: { y: 'OUT' } },
-];
-
-const counts = ({ running }: HandEnsemble): readonly string[] =>
-  running
-    .graph()
-    .stages.map(({ name, in: entered, out, failed, queued, running: now }) => `${name} ${entered}=${out}+${failed}+${queued}+${now}`);
+import { chain, counts, diamond, manyThenOne } from '../../support/small-ensembles.ts';
 
 describe('an ensemble', () => {
   it('asks each step once it has what the step takes, and answers with the last', () => {
