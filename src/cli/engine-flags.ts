@@ -4,7 +4,7 @@
  * core they made the 99th percentile of small requests five times as long. A generation of 4 MB collects four times as often for nothing, one of
  * 64 MB no longer fits the caches.
  */
-const engineFlags = ['--max-semi-space-size=16', '--single-threaded-gc'];
+const engineFlags = ['--max-semi-space-size=16', '--single-threaded-gc', '--expose-gc', '--heap-growing-percent=200'];
 
 /**
  * What glibc keeps of freed memory, read by it as the program starts. Left alone it gives the memory of each large tensor back and takes new pages for the

@@ -4,7 +4,7 @@ import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { renderConformance } from '../../conformance/render-document.ts';
 import { renderDocument } from '../../src/cli/render-document.ts';
-import { toStatus } from '../../src/frontends/grpc/status.ts';
+import { toStatus } from '../../src/frontends/grpc/transport/call-status.ts';
 import { httpStatus } from '../../src/frontends/http/status.ts';
 import { type ErrorCode, InferError } from '../../src/streams/inference/error.ts';
 import { errorCodes, errorRows } from './support/error-codes.ts';

@@ -1,4 +1,3 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { DataPlane, ServedModel } from '../../streams/inference/data-plane.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { HeaderPattern } from '../../streams/inference/header-forwarding.ts';
@@ -8,6 +7,7 @@ import { AnswerRoom, answerRoomConfig } from './answer-room.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { ForwardedMetadata } from './parse-request.ts';
 import { type ServedAnswers, servedAnswers } from './served-answers.ts';
+import type { Metadata } from './transport/metadata.ts';
 import { readInferRequest, type WireRequest } from './wire/infer-request.ts';
 import { StringTable } from './wire/string-table.ts';
 import { MalformedMessage } from './wire/wire-reader.ts';
@@ -53,11 +53,7 @@ export class InferService {
   /** What of a call's metadata may be forwarded; undefined when the server forwards none. Of several values of one key the last counts. */
   forwarded(metadata: Metadata): ForwardedMetadata | undefined {
     if (this.#isForwarded === undefined) return undefined;
-    const entries: [string, string][] = [];
-    for (const [name, values] of Object.entries(metadata.toJSON())) {
-      for (const value of values) entries.push([name, value.toString()]);
-    }
-    return { isForwarded: this.#isForwarded, entries };
+    return { isForwarded: this.#isForwarded, entries: [...metadata.entries()] };
   }
 }
 

@@ -4,12 +4,12 @@ import { InferError } from '../../streams/inference/error.ts';
 import type { InferRequest } from '../../streams/inference/request.ts';
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { RoomEntry, Ticket } from './answer-room.ts';
+import { shuttingDown } from './client-error.ts';
 import { asParseError, type InferService } from './infer-service.ts';
 import { parseRequest } from './parse-request.ts';
 import { parseVersion } from './parse-version.ts';
 import { Answer } from './render-response.ts';
 import { learnBytes, type ServedAnswers } from './served-answers.ts';
-import { shuttingDown } from './status.ts';
 import type { UnaryMethod, UnaryReply, UnaryWork } from './unary-call.ts';
 
 const unanswered = (): InferError => new InferError('INTERNAL', 'expected a single response, got 0');

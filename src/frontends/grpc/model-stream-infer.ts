@@ -1,18 +1,17 @@
-import type { Metadata } from '@grpc/grpc-js';
-import type { Subscription } from 'rxjs';
-import { epochMs, machineScheduler } from '../../streams/flow/clock.ts';
 import { type Place, WaitingList } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
+import { shuttingDown, toClientError } from './client-error.ts';
 import { asParseError, type InferService } from './infer-service.ts';
 import type { OpenCall } from './open-calls.ts';
 import { type ForwardedMetadata, parseRequest } from './parse-request.ts';
 import { parseVersion } from './parse-version.ts';
 import { answerError, issueError } from './render-response.ts';
-import { type CallStatus, okStatus, shuttingDown, toClientError, toStatus } from './status.ts';
 import type { StreamMarks } from './stream-marks.ts';
 import { StreamOutlet } from './stream-outlet.ts';
 import { type StreamMessage, StreamRequest, type StreamRequestOwner } from './stream-request.ts';
-import type { Call, CallListener, Serve } from './transport.ts';
+import type { Call, CallListener, Serve } from './transport/call.ts';
+import { type CallStatus, okStatus, toStatus } from './transport/call-status.ts';
+import type { Metadata } from './transport/metadata.ts';
 import type { WireRequest } from './wire/infer-request.ts';
 
 const noRoom = (): InferError =>
@@ -34,7 +33,6 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   #reservedBytes = 0;
   #forwarded: ForwardedMetadata | undefined;
   #endsAtError = false;
-  #deadline: Subscription | undefined;
   #isReading = false;
   #isAsking = false;
   #isHalfClosed = false;
@@ -76,8 +74,7 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
       return;
     }
     this.#forwarded = this.#service.forwarded(metadata);
-    this.#endsAtError = metadata.get('triton_grpc_error').includes('true');
-    this.#watchDeadline();
+    this.#endsAtError = metadata.has('triton_grpc_error', 'true');
     calls.add(this);
     this.#read();
   }
@@ -101,7 +98,6 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
 
   onCancel(): void {
     this.#isEnding = true;
-    this.#deadline?.unsubscribe();
     this.#cancelAll();
     this.#outlet.close();
     this.#service.calls.delete(this);
@@ -148,13 +144,6 @@ class InferStream implements CallListener, OpenCall, StreamRequestOwner {
   onEnd(request: StreamRequest): void {
     this.#release(request);
     this.#settle(request);
-  }
-
-  /** The library answers a deadline by itself, but a call whose client reads nothing stays open until it does. */
-  #watchDeadline(): void {
-    const deadline = Number(this.#call.getDeadline());
-    if (!Number.isFinite(deadline)) return;
-    this.#deadline = machineScheduler.schedule(() => this.onCancel(), Math.max(0, deadline - epochMs()));
   }
 
   /** Asks for the next message, in a loop: it may have come already and is then handed over before `startRead` returns. */

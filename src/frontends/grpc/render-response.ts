@@ -3,7 +3,7 @@ import { noParameters, type Parameters } from '../../streams/inference/parameter
 import type { InferResponse } from '../../streams/inference/response.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
 import type { AnswerTemplate } from './answer-template.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { Outgoing } from './transport/outgoing.ts';
 import { parametersLength, writeParameters } from './wire/parameter-writer.ts';
 import { rangeFieldLength, stringField, writeRangeHead } from './wire/wire-writer.ts';
 

@@ -7,7 +7,7 @@ import { informationHandlers } from './model-information.ts';
 import { repositoryHandlers, unsupportedHandlers } from './model-repository.ts';
 import { modelStreamInfer } from './model-stream-infer.ts';
 import type { StreamMarks } from './stream-marks.ts';
-import { methodPath, type Serve } from './transport.ts';
+import type { Serve } from './transport/call.ts';
 import { serveUnary } from './unary-call.ts';
 import { type PlainHandlers, plainMethod } from './unary-method.ts';
 
@@ -16,6 +16,8 @@ const method = (service: protobuf.Service, name: string): protobuf.Method => {
   if (found === undefined) throw new Error(`${service.fullName} has no ${name}`);
   return found;
 };
+
+const methodPath = ({ parent, name }: protobuf.Method): string => `/${parent?.fullName.slice(1)}/${name}`;
 
 /** Who answers each call of the two services, by path. */
 export const grpcRoutes = (service: InferService, marks: StreamMarks): ReadonlyMap<string, Serve> => {

@@ -1,9 +1,9 @@
 import { Outbox } from '../../streams/flow/outbox.ts';
 import { Answer } from './render-response.ts';
-import type { CallStatus } from './status.ts';
 import type { StreamMarks } from './stream-marks.ts';
 import type { StreamMessage, StreamRequest } from './stream-request.ts';
-import type { Call } from './transport.ts';
+import type { Call } from './transport/call.ts';
+import type { CallStatus } from './transport/call-status.ts';
 
 interface OutletConfig {
   readonly call: Call;

@@ -1,12 +1,13 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { Unsubscribable } from 'rxjs';
 import type { Place } from '../../streams/flow/waiting-list.ts';
 import { InferError } from '../../streams/inference/error.ts';
 import type { Log } from '../../streams/inference/log.ts';
+import { shuttingDown, toClientError } from './client-error.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
-import type { Outgoing } from './outgoing.ts';
-import { okStatus, shuttingDown, toClientError, toStatus } from './status.ts';
-import type { Call, CallListener, Serve } from './transport.ts';
+import type { Call, CallListener, Serve } from './transport/call.ts';
+import { okStatus, toStatus } from './transport/call-status.ts';
+import type { Metadata } from './transport/metadata.ts';
+import type { Outgoing } from './transport/outgoing.ts';
 
 /** The one answer that a unary call takes; what comes after it is dropped. */
 export interface UnaryReply {
@@ -31,8 +32,6 @@ interface UnaryConfig {
   readonly calls: OpenCalls;
   readonly log: Log;
 }
-
-const ignore = (): void => {};
 
 class UnaryCall implements CallListener, OpenCall, UnaryReply {
   place: Place<OpenCall> | undefined;
@@ -72,12 +71,14 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
 
   onReceiveHalfClose(): void {
     if (this.#isAnswered) return;
-    if (this.#message === undefined || this.#metadata === undefined) {
+    const message = this.#message;
+    if (message === undefined || this.#metadata === undefined) {
       this.fail(new InferError('UNIMPLEMENTED', 'no message in a call that takes one'));
       return;
     }
+    this.#message = undefined;
     try {
-      this.#work = this.#config.method(this.#message, this.#metadata, this);
+      this.#work = this.#config.method(message, this.#metadata, this);
     } catch (error) {
       this.fail(error);
     }
@@ -88,13 +89,14 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
     this.#isOver = true;
     this.#isAnswered = true;
     this.#work?.unsubscribe();
+    this.#work = undefined;
     this.#config.calls.delete(this);
   }
 
   answer(message: Outgoing): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.#call.sendMessage(message, ignore);
+    this.#call.sendMessage(message);
     this.#call.sendStatus(okStatus);
   }
 
@@ -113,7 +115,7 @@ class UnaryCall implements CallListener, OpenCall, UnaryReply {
   }
 
   get peer(): string {
-    return this.#call.getPeer();
+    return this.#call.peer;
   }
 
   /** It ends by itself. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { serveGrpc } from '../../../src/frontends/grpc/serve-grpc.ts';
-import { toStatus } from '../../../src/frontends/grpc/status.ts';
+import { toStatus } from '../../../src/frontends/grpc/transport/call-status.ts';
 import { type ErrorCode, InferError } from '../../../src/streams/inference/error.ts';
 import type { Listening } from '../../../src/streams/inference/front-end.ts';
 import { isDatatype } from '../../../src/streams/tensors/datatype.ts';

@@ -1,24 +1,19 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import type { Outgoing } from '../../../src/frontends/grpc/outgoing.ts';
-import { type CallStatus, okStatus } from '../../../src/frontends/grpc/status.ts';
 import { StreamOutlet } from '../../../src/frontends/grpc/stream-outlet.ts';
 import { StreamRequest } from '../../../src/frontends/grpc/stream-request.ts';
-import type { Call } from '../../../src/frontends/grpc/transport.ts';
+import type { Call } from '../../../src/frontends/grpc/transport/call.ts';
+import { type CallStatus, okStatus } from '../../../src/frontends/grpc/transport/call-status.ts';
+import type { Outgoing } from '../../../src/frontends/grpc/transport/outgoing.ts';
 
 /** A client that takes a message when the test says so. */
 class SlowCall implements Call {
+  readonly peer = '';
   readonly taken: string[] = [];
   readonly #sent: (() => void)[] = [];
   status: CallStatus | undefined;
 
   startRead(): void {}
-  getPeer(): string {
-    return '';
-  }
-  getDeadline(): number {
-    return Number.POSITIVE_INFINITY;
-  }
   sendMessage(message: Outgoing, onSent: () => void): void {
     const bytes = Buffer.alloc(message.byteLength);
     message.copy(bytes, 0);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Settings } from 'node:http2';
 import { describe, expect, it } from 'vitest';
-import { callWindowBytes, connectionWindowBytes, frameBytes } from '../../../src/frontends/grpc/wide-windows.ts';
+import { callWindowBytes, connectionWindowBytes, frameBytes } from '../../../src/frontends/grpc/transport/connection.ts';
 import { TestDataPlane } from './support/data-plane.ts';
 import { serve } from './support/serving.ts';
 

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { toClientError, toStatus } from '../../../src/frontends/grpc/status.ts';
+import { toClientError } from '../../../src/frontends/grpc/client-error.ts';
+import { toStatus } from '../../../src/frontends/grpc/transport/call-status.ts';
 import { type ErrorCode, InferError } from '../../../src/streams/inference/error.ts';
 import { ErrorLog } from './support/data-plane.ts';
 

@@ -1,0 +1,98 @@
+import { InferError } from '../../../streams/inference/error.ts';
+
+/** One byte that says whether the message is compressed, and four with its length. */
+export const prefixBytes = 5;
+
+/** Memory that a message gets on the word of its prefix alone: no more than what a client may send ahead. Beyond it grows with what has come. */
+const trustedBytes = 4 * 2 ** 20;
+
+const none: Buffer = Buffer.alloc(0);
+
+export interface FramedMessage {
+  readonly isCompressed: boolean;
+  readonly bytes: Buffer;
+}
+
+/** A message that waits must not hold the memory of much that came with it. */
+const withoutNeighbours = (bytes: Buffer): Buffer => (2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
+
+/** Takes the messages of one call out of its data. */
+export class MessageReader {
+  readonly #limitBytes: number;
+  /** What has come and is not read: the rest of one chunk, and more only where it came while nobody read. */
+  #chunk: Buffer = none;
+  #at = 0;
+  readonly #prefix = Buffer.alloc(prefixBytes);
+  #prefixLength = 0;
+  /** Of the message whose prefix has been read. */
+  #length = 0;
+  #body: Buffer | undefined;
+  #filled = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** Whether some bytes of a message have come and others have not. */
+  get isWithinMessage(): boolean {
+    return this.#prefixLength > 0 || this.#at < this.#chunk.length;
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunk = this.#at === this.#chunk.length ? chunk : Buffer.concat([this.#chunk.subarray(this.#at), chunk]);
+    this.#at = 0;
+  }
+
+  /**
+   * The next message that has come whole.
+   *
+   * @throws InferError RESOURCE_EXHAUSTED for one that is too long; nothing can be read after it
+   */
+  next(): FramedMessage | undefined {
+    if (!this.#readPrefix()) return undefined;
+    const bytes = this.#readBody();
+    if (bytes === undefined) return undefined;
+    this.#prefixLength = 0;
+    if (this.#at === this.#chunk.length) this.push(none);
+    return { isCompressed: this.#prefix[0] === 1, bytes };
+  }
+
+  #readPrefix(): boolean {
+    if (this.#prefixLength === prefixBytes) return true;
+    const read = this.#chunk.copy(this.#prefix, this.#prefixLength, this.#at);
+    this.#prefixLength += read;
+    this.#at += read;
+    if (this.#prefixLength < prefixBytes) return false;
+    this.#length = this.#prefix.readUInt32BE(1);
+    if (this.#length > this.#limitBytes) {
+      throw new InferError('RESOURCE_EXHAUSTED', `Received message larger than max (${this.#length} vs. ${this.#limitBytes})`);
+    }
+    return true;
+  }
+
+  #readBody(): Buffer | undefined {
+    if (this.#body === undefined && this.#length <= this.#chunk.length - this.#at) {
+      const start = this.#at;
+      this.#at += this.#length;
+      return withoutNeighbours(this.#chunk.subarray(start, this.#at));
+    }
+    this.#body ??= Buffer.allocUnsafe(Math.min(this.#length, trustedBytes));
+    while (this.#at < this.#chunk.length && this.#filled < this.#length) {
+      if (this.#filled === this.#body.length) this.#body = this.#grow(this.#body);
+      const read = this.#chunk.copy(this.#body, this.#filled, this.#at, this.#at + this.#length - this.#filled);
+      this.#filled += read;
+      this.#at += read;
+    }
+    if (this.#filled < this.#length) return undefined;
+    const body = this.#body;
+    this.#body = undefined;
+    this.#filled = 0;
+    return body;
+  }
+
+  #grow(body: Buffer): Buffer {
+    const grown = Buffer.allocUnsafe(Math.min(this.#length, 2 * body.length));
+    body.copy(grown);
+    return grown;
+  }
+}
