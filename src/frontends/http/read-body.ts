@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { InferError } from '../../streams/inference/error.ts';
+import { madeBuffer } from '../../streams/tensors/young-buffers.ts';
 import type { BodyMemory } from './body-memory.ts';
 
 export interface Body {
@@ -97,6 +98,7 @@ class BodyReader {
   }
 
   readonly #onData = (piece: Buffer): void => {
+    madeBuffer(piece.byteLength);
     if (this.#isDone) return;
     try {
       this.#take(piece);

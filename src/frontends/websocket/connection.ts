@@ -4,6 +4,7 @@ import { WaitingList } from '../../streams/flow/waiting-list.ts';
 import type { DataPlane } from '../../streams/inference/data-plane.ts';
 import { InferError, requestPrefix, toInferError } from '../../streams/inference/error.ts';
 import type { Log } from '../../streams/inference/log.ts';
+import { madeBuffer } from '../../streams/tensors/young-buffers.ts';
 import type { CallOwner } from './call.ts';
 import { Call } from './call.ts';
 import { closeCodeOf } from './counters.ts';
@@ -205,6 +206,8 @@ export class Connection implements CallOwner {
   }
 
   readonly #onMessage = (data: RawData, isBinary: boolean): void => {
+    // The library has read it piece by piece and then put it together.
+    if (Buffer.isBuffer(data)) madeBuffer(2 * data.length);
     if (this.#isClosing) return;
     if (this.#isFull() || this.#readAhead.length > 0) this.#readAhead.push({ data, isBinary });
     else this.#take(data, isBinary);

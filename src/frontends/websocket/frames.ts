@@ -1,5 +1,6 @@
 import { InferError } from '../../streams/inference/error.ts';
 import type { Tensor } from '../../streams/tensors/tensor.ts';
+import { madeBuffer } from '../../streams/tensors/young-buffers.ts';
 import type { Subprotocol } from './choose-subprotocol.ts';
 
 /** Where the parts of a message lie in its frame. */
@@ -46,6 +47,7 @@ const binaryFrames: Frames = {
     const jsonBytes = Buffer.byteLength(json);
     let size = lengthBytes + jsonBytes;
     for (const tensor of tensors) size += tensor.byteLength;
+    madeBuffer(size);
     const frame = Buffer.allocUnsafe(size);
     let at = frame.writeUInt32LE(jsonBytes, 0);
     at += frame.write(json, at);

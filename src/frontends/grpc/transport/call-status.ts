@@ -22,12 +22,25 @@ export interface CallStatus {
   readonly details: string;
 }
 
-/** A status travels in a header block, and clients refuse those beyond 8 KiB. */
-const longestDetails = 4096;
+/** A status travels percent-encoded in a header block, and clients refuse those beyond 8 KiB. */
+const longestEncoded = 7 * 1024;
+/** Of one UTF-16 unit: a character of three bytes. */
+const largestEncoded = 9;
+
+const cut = (text: string): string => {
+  let encoded = 0;
+  let end = 0;
+  for (const character of text) {
+    encoded += encodeURI(character).length;
+    if (encoded > longestEncoded) return `${text.slice(0, end)}…`;
+    end += character.length;
+  }
+  return text;
+};
 
 const details = (message: string): string => {
-  const text = message.length > longestDetails ? `${message.slice(0, longestDetails)}…` : message;
-  return text.toWellFormed();
+  const text = message.slice(0, longestEncoded + 1).toWellFormed();
+  return text.length * largestEncoded <= longestEncoded ? text : cut(text);
 };
 
 export const okStatus: CallStatus = { code: statusCodes.OK, details: '' };

@@ -35,14 +35,21 @@ export const connectionWindowBytes = 16 * 1024 * 1024;
 export const frameBytes = 1024 * 1024;
 /** Calls that a connection may have open; its client keeps others until one has ended. */
 const openCalls = 65_536;
+/**
+ * Calls that a client may cancel in a second before its connection is closed for it, the calls of others behind the same proxy included. HTTP/2's own
+ * 33 are less than a client with short deadlines has. A call that is cancelled costs no more than one that is answered.
+ */
+const resetCalls = 1_000_000;
 
 const sessionOptions = {
   settings: { initialWindowSize: callWindowBytes, maxFrameSize: frameBytes, maxConcurrentStreams: openCalls },
   // In MB, of all that waits on a connection: the front end counts answers itself, and holds calls back where Node would refuse them.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,
+  streamResetBurst: resetCalls,
+  streamResetRate: resetCalls,
 };
 
-/** In a GOAWAY: calls that are on their way are still answered. */
+/** In the first of two GOAWAYs. The second names the last call that is answered; a client knows that it may ask the others again, elsewhere. */
 const lastOfAllCalls = 2 ** 31 - 1;
 
 /** Connections of one age would all be closed at one time, and all come back at once. */
@@ -54,7 +61,7 @@ const isGrpc = (headers: IncomingHttpHeaders): boolean => headers['content-type'
 const refuse = (stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void => {
   stream.on('error', () => {});
   stream.respond(headers, { endStream: true });
-  stream.resume();
+  stream.close(constants.NGHTTP2_NO_ERROR);
 };
 
 /** One client's connection: begins its calls, pings it when it is silent, and ends it at its age. */

@@ -19,9 +19,10 @@ const isTooLong = (error: unknown): boolean => error instanceof Error && 'code' 
  * A message that a client compressed, as it was, worked out off the event loop.
  *
  * Rejects with InferError UNIMPLEMENTED for an encoding that is not known, RESOURCE_EXHAUSTED for a message above `limitBytes`, INTERNAL for bytes that
- * are not of this encoding.
+ * are not of this encoding, and for `identity`, which compresses nothing.
  */
 export const decompress = async (bytes: Buffer, encoding: string, limitBytes: number): Promise<Buffer> => {
+  if (encoding === 'identity') throw new InferError('INTERNAL', 'Received message with the compressed flag but without grpc-encoding');
   const decompressor = decompressors.get(encoding);
   if (decompressor === undefined) {
     throw new InferError('UNIMPLEMENTED', `Received message compressed with unsupported encoding "${encoding}"`);

@@ -1,4 +1,5 @@
 import { InferError } from '../../../streams/inference/error.ts';
+import { madeBuffer } from '../../../streams/tensors/young-buffers.ts';
 
 /** One byte that says whether the message is compressed, and four with its length. */
 export const prefixBytes = 5;
@@ -15,6 +16,11 @@ export interface FramedMessage {
 
 /** A message that waits must not hold the memory of much that came with it. */
 const withoutNeighbours = (bytes: Buffer): Buffer => (2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
+
+const make = (byteLength: number): Buffer => {
+  madeBuffer(byteLength);
+  return Buffer.allocUnsafe(byteLength);
+};
 
 /** Takes the messages of one call out of its data. */
 export class MessageReader {
@@ -39,6 +45,7 @@ export class MessageReader {
   }
 
   push(chunk: Buffer): void {
+    madeBuffer(chunk.length);
     this.#chunk = this.#at === this.#chunk.length ? chunk : Buffer.concat([this.#chunk.subarray(this.#at), chunk]);
     this.#at = 0;
   }
@@ -46,14 +53,17 @@ export class MessageReader {
   /**
    * The next message that has come whole.
    *
-   * @throws InferError RESOURCE_EXHAUSTED for one that is too long; nothing can be read after it
+   * @throws InferError RESOURCE_EXHAUSTED for one that is too long, INTERNAL for what is no message; nothing can be read after it
    */
   next(): FramedMessage | undefined {
     if (!this.#readPrefix()) return undefined;
     const bytes = this.#readBody();
     if (bytes === undefined) return undefined;
     this.#prefixLength = 0;
-    if (this.#at === this.#chunk.length) this.push(none);
+    if (this.#at === this.#chunk.length) {
+      this.#chunk = none;
+      this.#at = 0;
+    }
     return { isCompressed: this.#prefix[0] === 1, bytes };
   }
 
@@ -63,6 +73,8 @@ export class MessageReader {
     this.#prefixLength += read;
     this.#at += read;
     if (this.#prefixLength < prefixBytes) return false;
+    const flag = this.#prefix.readUInt8(0);
+    if (flag > 1) throw new InferError('INTERNAL', `Received message with the compressed flag ${flag}, which is neither 0 nor 1`);
     this.#length = this.#prefix.readUInt32BE(1);
     if (this.#length > this.#limitBytes) {
       throw new InferError('RESOURCE_EXHAUSTED', `Received message larger than max (${this.#length} vs. ${this.#limitBytes})`);
@@ -76,7 +88,7 @@ export class MessageReader {
       this.#at += this.#length;
       return withoutNeighbours(this.#chunk.subarray(start, this.#at));
     }
-    this.#body ??= Buffer.allocUnsafe(Math.min(this.#length, trustedBytes));
+    this.#body ??= make(Math.min(this.#length, trustedBytes));
     while (this.#at < this.#chunk.length && this.#filled < this.#length) {
       if (this.#filled === this.#body.length) this.#body = this.#grow(this.#body);
       const read = this.#chunk.copy(this.#body, this.#filled, this.#at, this.#at + this.#length - this.#filled);
@@ -91,7 +103,7 @@ export class MessageReader {
   }
 
   #grow(body: Buffer): Buffer {
-    const grown = Buffer.allocUnsafe(Math.min(this.#length, 2 * body.length));
+    const grown = make(Math.min(this.#length, 2 * body.length));
     body.copy(grown);
     return grown;
   }

@@ -3,7 +3,7 @@ import { constants } from 'node:http2';
 import type { Unsubscribable } from 'rxjs';
 import { machineScheduler } from '../../../streams/flow/clock.ts';
 import { InferError, toInferError } from '../../../streams/inference/error.ts';
-import { madeBuffer } from '../../../streams/tensors/young-buffers.ts';
+import { BufferPool } from '../../../streams/tensors/buffer-pool.ts';
 import type { Call, CallListener, Serve } from './call.ts';
 import { type CallStatus, okStatus, statusCodes, toStatus } from './call-status.ts';
 import { decompress } from './decompress.ts';
@@ -27,14 +27,16 @@ export interface IncomingCall {
 const withTrailers = { waitForTrailers: true };
 const withoutBody = { endStream: true };
 
-const framed = (message: Outgoing): Buffer => {
+/** Memory for the frames of large answers, that of all calls. */
+const frames = new BufferPool(32 * 2 ** 20);
+
+/** Fills the beginning of `memory`, which is as long as the frame or longer. */
+const writeFrame = (message: Outgoing, memory: Buffer): Buffer => {
   const { byteLength } = message;
-  const frame = Buffer.allocUnsafe(prefixBytes + byteLength);
-  madeBuffer(frame.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(byteLength, 1);
-  message.copy(frame, prefixBytes);
-  return frame;
+  memory[0] = 0;
+  memory.writeUInt32BE(byteLength, 1);
+  message.copy(memory, prefixBytes);
+  return memory.length === prefixBytes + byteLength ? memory : memory.subarray(0, prefixBytes + byteLength);
 };
 
 /** One call over one HTTP/2 stream: data to messages, messages to data, its deadline and its end. */
@@ -74,10 +76,13 @@ export class ServedCall implements Call {
 
   sendMessage(message: Outgoing, onSent?: () => void): void {
     if (this.#isClosed) return;
-    const frame = framed(message);
+    const memory = frames.take(prefixBytes + message.byteLength);
+    const frame = writeFrame(message, memory);
     if (!this.#stream.headersSent) this.#stream.respond(answerHeaders, withTrailers);
     this.#stream.write(frame, (error) => {
-      if (!error && !this.#isOver) onSent?.();
+      if (error) return;
+      frames.give(memory);
+      if (!this.#isOver) onSent?.();
     });
   }
 
@@ -90,7 +95,10 @@ export class ServedCall implements Call {
       return;
     }
     this.#stream.respond({ ...answerHeaders, ...trailers(status) }, withoutBody);
-    process.nextTick(() => this.#finish());
+    process.nextTick(() => {
+      this.#letGo();
+      this.#finish();
+    });
   }
 
   /** Nothing can be sent: the call is over, or ends after what was sent. */
@@ -108,6 +116,8 @@ export class ServedCall implements Call {
     });
     stream.on('wantTrailers', () => {
       stream.sendTrailers(trailers(this.#status ?? okStatus));
+      // Node sends them in a turn of its own.
+      if (!this.#hasEnded) setImmediate(() => this.#letGo());
       this.#finish();
     });
     // `close` follows, and says the same.
@@ -120,6 +130,11 @@ export class ServedCall implements Call {
   /** What the client still sends is let through, or it would keep the connection's window. */
   #drain(): void {
     while (this.#stream.read() !== null);
+  }
+
+  /** A client that has not half-closed by the end of the call may never do it, and its connection could not be closed. */
+  #letGo(): void {
+    if (!this.#hasEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   /** Hands over what is asked for, in a loop: the listener asks again inside of its methods. */
@@ -140,10 +155,8 @@ export class ServedCall implements Call {
       return false;
     }
     const chunk: Buffer | null = this.#stream.read();
-    if (chunk !== null) {
-      madeBuffer(2 * chunk.length);
-      this.#reader.push(chunk);
-    } else if (this.#hasEnded) this.#receiveEnd();
+    if (chunk !== null) this.#reader.push(chunk);
+    else if (this.#hasEnded) this.#receiveEnd();
     return chunk !== null;
   }
 

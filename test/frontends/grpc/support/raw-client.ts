@@ -1,33 +1,93 @@
-import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import http2, { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 
-const framed = (message: Buffer): Buffer => {
+/** A message as it travels; `flag` says whether it is compressed. */
+export const framed = (message: Buffer, flag = 0): Buffer => {
   const head = Buffer.alloc(5);
+  head[0] = flag;
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
 
+const unframed = (bytes: Buffer): readonly Buffer[] => {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    messages.push(bytes.subarray(at + 5, end));
+    at = end;
+  }
+  return messages;
+};
+
 export type ResetReason = 'cancel' | 'none';
+
+/** What came back on a call, once its stream is over. */
+export interface RawEnd {
+  /** Of HTTP. */
+  readonly status: number;
+  /** `grpc-status`. */
+  readonly code: string | undefined;
+  /** `grpc-message`, as it travels. */
+  readonly message: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly messages: readonly Buffer[];
+  /** With which code the stream was reset, 0 for none. */
+  readonly resetCode: number;
+}
 
 /** One call of a `RawClient`. */
 export class RawCall {
   readonly #stream: ClientHttp2Stream;
+  readonly #chunks: Buffer[] = [];
+  #headers: IncomingHttpHeaders = {};
+  #trailers: IncomingHttpHeaders = {};
   /** Resolves when the stream is over, here and for the server. */
-  readonly closed: Promise<unknown>;
+  readonly closed: Promise<RawEnd>;
+  /** Resolves when the server has ended the call, though it may be open from here. */
+  readonly answered: Promise<RawEnd>;
 
   constructor(stream: ClientHttp2Stream) {
     this.#stream = stream;
     stream.on('error', () => {});
-    stream.resume();
-    this.closed = new Promise((resolve) => stream.once('close', resolve));
+    stream.on('response', (headers) => {
+      this.#headers = headers;
+    });
+    stream.on('trailers', (trailers) => {
+      this.#trailers = trailers;
+    });
+    stream.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.closed = new Promise((resolve) => stream.once('close', () => resolve(this.#end())));
+    const ended = new Promise<RawEnd>((resolve) => stream.once('end', () => resolve(this.#end())));
+    this.answered = Promise.race([ended, this.closed]);
+  }
+
+  #end(): RawEnd {
+    const said = { ...this.#headers, ...this.#trailers };
+    return {
+      status: Number(this.#headers[':status']),
+      code: said['grpc-status']?.toString(),
+      message: said['grpc-message']?.toString(),
+      headers: this.#headers,
+      messages: unframed(Buffer.concat(this.#chunks)),
+      resetCode: this.#stream.rstCode ?? 0,
+    };
   }
 
   send(message: Buffer): void {
-    this.#stream.write(framed(message));
+    this.sendBytes(framed(message));
+  }
+
+  /** Sends bytes as they are. Resolves when they have left. */
+  sendBytes(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => this.#stream.write(bytes, () => resolve()));
   }
 
   /** Reads nothing from now on. */
   pause(): void {
     this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
   }
 
   halfClose(): void {
@@ -42,19 +102,21 @@ export class RawCall {
 
 /** gRPC by hand, without a library that has an opinion on when a call may be cancelled. */
 export class RawClient {
-  readonly #session: ClientHttp2Session;
+  readonly session: ClientHttp2Session;
 
   constructor(port: number) {
-    this.#session = http2.connect(`http://127.0.0.1:${port}`);
-    this.#session.on('error', () => {});
+    this.session = http2.connect(`http://127.0.0.1:${port}`);
+    this.session.on('error', () => {});
   }
 
-  call(path: string): RawCall {
-    return new RawCall(this.#session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }));
+  /** Of a header that is undefined nothing is sent. */
+  call(path: string, headers: OutgoingHttpHeaders = {}): RawCall {
+    const all = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers };
+    return new RawCall(this.session.request(all, { endStream: false }));
   }
 
   /** Cuts the connection with all its calls. */
   cut(): void {
-    this.#session.destroy();
+    this.session.destroy();
   }
 }
