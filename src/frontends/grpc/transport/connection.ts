@@ -41,8 +41,15 @@ const openCalls = 65_536;
  */
 const resetCalls = 1_000_000;
 
+/**
+ * Bytes of one call's headers, names and values, and 32 for each. Clients that are told keep their calls to it; of others the call is reset, or the
+ * connection closed where a single value is longer.
+ */
+const headerBytes = 64 * 1024;
+
 const sessionOptions = {
-  settings: { initialWindowSize: callWindowBytes, maxFrameSize: frameBytes, maxConcurrentStreams: openCalls },
+  settings: { initialWindowSize: callWindowBytes, maxFrameSize: frameBytes, maxConcurrentStreams: openCalls, maxHeaderListSize: headerBytes },
+  maxHeaderListPairs: headerBytes / 32,
   // In MB, of all that waits on a connection: the front end counts answers itself, and holds calls back where Node would refuse them.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,
   streamResetBurst: resetCalls,
