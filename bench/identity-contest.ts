@@ -6,7 +6,7 @@ import type { Load, Protocol } from './load/load.ts';
 import { compareServers } from './measure/compare-servers.ts';
 import { serverCore } from './measure/pinned.ts';
 import { type Summary, summarise } from './measure/summarise.ts';
-import { startEcho, startWeir } from './servers.ts';
+import { type EchoPorts, startEcho, startWeir } from './servers.ts';
 
 export interface Contest {
   readonly floats: number;
@@ -15,7 +15,21 @@ export interface Contest {
   readonly perConnection: number;
 }
 
-const protocols: readonly Protocol[] = ['grpc-unary', 'grpc-stream', 'websocket', 'http'];
+interface Match {
+  readonly title: string;
+  readonly protocol: Protocol;
+  readonly echo: keyof EchoPorts;
+}
+
+/** gRPC twice: beside the library that others serve it with, and beside what Weir serves it on. */
+const matches: readonly Match[] = [
+  { title: 'grpc-unary', protocol: 'grpc-unary', echo: 'grpc-unary' },
+  { title: 'grpc-stream', protocol: 'grpc-stream', echo: 'grpc-stream' },
+  { title: 'grpc-unary, bare HTTP/2', protocol: 'grpc-unary', echo: 'http2' },
+  { title: 'grpc-stream, bare HTTP/2', protocol: 'grpc-stream', echo: 'http2' },
+  { title: 'websocket', protocol: 'websocket', echo: 'websocket' },
+  { title: 'http', protocol: 'http', echo: 'http' },
+];
 
 /** A model that sends back FP32 rows, with batching as it is without settings. */
 export const identityConfig = (floats: number): string => `backend: "identity"
@@ -50,14 +64,14 @@ export const identityContest = async (contest: Contest, { rounds = 4, seconds = 
   const echo = await startEcho(weir, { core: serverCore });
   const summaries: Summary[] = [];
   try {
-    for (const protocol of protocols.filter((each) => only.length === 0 || only.includes(each))) {
+    for (const { title, protocol, echo: beside } of matches.filter((each) => only.length === 0 || only.includes(each.protocol))) {
       const pairs = await compareServers({
         weir: { port: weir.ports[protocol], serverPid: weir.pid },
-        echo: { port: echo.ports[protocol], serverPid: echo.pid },
+        echo: { port: echo.ports[beside], serverPid: echo.pid },
         load: loadOf(protocol, contest, seconds),
         rounds,
       });
-      summaries.push(summarise(protocol, pairs));
+      summaries.push(summarise(title, pairs));
     }
   } finally {
     await Promise.all([weir.stop(), echo.stop()]);

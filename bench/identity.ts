@@ -10,7 +10,7 @@ export const identity: Bench = {
   about: 'small tensors against a bare echo on the same libraries',
   run: async (options) => {
     const summaries = await identityContest({ floats: 16, connections: 8, perConnection: 8 }, options);
-    const about = `FP32 [1,16] to the identity backend and back, dynamic batching on, against an echo on the same library; 64 requests in flight on 8 connections (HTTP: 64); ${pinnedNote}.`;
+    const about = `FP32 [1,16] to the identity backend and back, dynamic batching on, against an echo on fastify, ws, grpc-js, and on Node's HTTP/2 alone; 64 requests in flight on 8 connections (HTTP: 64); ${pinnedNote}.`;
     const body = comparisonTable(summaries, { heading: 'req/s', of: (rate) => rate });
     return { section: section('Small tensors: Weir against a bare echo', 'identity', about, body), faults: [] };
   },

@@ -15,7 +15,7 @@ export const large: Bench = {
       { floats: tensorMiB * 2 ** 18, connections: 2, perConnection: 2 },
       { ...options, seconds: options.seconds ?? 5 },
     );
-    const about = `FP32 tensors of ${tensorMiB} MiB to the identity backend and back, against an echo on the same library; 4 requests in flight on 2 connections (HTTP: 4); MiB/s are those of one direction; ${pinnedNote}.`;
+    const about = `FP32 tensors of ${tensorMiB} MiB to the identity backend and back, against an echo on fastify, ws, grpc-js, and on Node's HTTP/2 alone; 4 requests in flight on 2 connections (HTTP: 4); MiB/s are those of one direction; ${pinnedNote}.`;
     const body = comparisonTable(summaries, { heading: 'MiB/s', of: (rate) => rate * tensorMiB });
     return { section: section(`Tensors of ${tensorMiB} MiB: Weir against a bare echo`, 'large', about, body), faults: [] };
   },

@@ -25,6 +25,13 @@ export interface RunningWeir extends Running {
   readonly metricsPort: number;
 }
 
+/** `http2` speaks gRPC on Node's HTTP/2 alone, both kinds of call; the ports of gRPC are those of a library. */
+export type EchoPorts = Readonly<Record<Protocol | 'http2', number>>;
+
+export interface RunningEcho extends Running {
+  readonly ports: EchoPorts;
+}
+
 export interface StartOptions {
   readonly flags?: readonly string[];
   /** Left out, the system places it. */
@@ -81,7 +88,7 @@ const engineFlagsOf = (pid: number): readonly string[] => {
 };
 
 /** The bare echoes of `bench/echo`, with the flags of V8 that the server beside it runs with, so that these are no part of the difference. */
-export const startEcho = async ({ pid: beside }: Running, { core }: Pick<StartOptions, 'core'> = {}): Promise<Running> => {
+export const startEcho = async ({ pid: beside }: Running, { core }: Pick<StartOptions, 'core'> = {}): Promise<RunningEcho> => {
   const { child, pid, lines } = start([...engineFlagsOf(beside), join(import.meta.dirname, 'echo', 'main.ts')], core);
   for await (const line of lines) return { ports: JSON.parse(line), pid, stop: stopper(child) };
   throw new Error('the echo ended before it listened');

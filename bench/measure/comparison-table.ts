@@ -35,7 +35,7 @@ export const comparisonTable = (summaries: readonly Summary[], { heading, of }: 
     '',
   ];
   const rows = summaries.map((each) => [
-    each.protocol,
+    each.title,
     whole(of(each.weir.rate)),
     whole(of(each.echo.rate)),
     `**${hundredths(each.throughputRatio)}**`,

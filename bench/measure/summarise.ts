@@ -1,4 +1,4 @@
-import type { LoadResult, Protocol } from '../load/load.ts';
+import type { LoadResult } from '../load/load.ts';
 import type { Pair } from './compare-servers.ts';
 import { median } from './median.ts';
 
@@ -11,9 +11,9 @@ const rate = ({ answered, seconds }: LoadResult): number => answered / seconds;
 
 const isQuiet = ({ weir, echo }: Pair): boolean => weir.otherShare <= noisyShare && echo.otherShare <= noisyShare;
 
-/** What the pairs of one protocol say together; noisy ones are left out where there are quiet ones. */
+/** What the pairs of one contest say together; noisy ones are left out where there are quiet ones. */
 export interface Summary {
-  readonly protocol: Protocol;
+  readonly title: string;
   readonly weir: ServerSummary;
   readonly echo: ServerSummary;
   /** Medians of the pairs' ratios: Weir's part of the echo's requests, by time and by processor time. */
@@ -40,12 +40,12 @@ const summaryOf = (results: readonly LoadResult[]): ServerSummary => ({
   isGeneratorBusy: median(results.map(({ generatorShare }) => generatorShare)) > busyShare,
 });
 
-export const summarise = (protocol: Protocol, all: readonly Pair[]): Summary => {
+export const summarise = (title: string, all: readonly Pair[]): Summary => {
   const quiet = all.filter(isQuiet);
   const pairs = quiet.length > 0 ? quiet : all;
   const cpuRatios = pairs.map(({ weir, echo }) => echo.serverCpuUs / weir.serverCpuUs);
   return {
-    protocol,
+    title,
     weir: summaryOf(pairs.map(({ weir }) => weir)),
     echo: summaryOf(pairs.map(({ echo }) => echo)),
     throughputRatio: median(pairs.map(({ weir, echo }) => rate(weir) / rate(echo))),
