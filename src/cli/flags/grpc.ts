@@ -131,7 +131,7 @@ const security: readonly Flag[] = [
   }),
 ];
 
-const pingStrikes = "the gRPC library answers clients' pings without counting them";
+const pingStrikes = 'clients may ping as often as they like';
 
 const connections: readonly Flag[] = [
   built({
@@ -160,7 +160,7 @@ const connections: readonly Flag[] = [
     argument: 'boolean',
     default: 'false',
     description: 'Ping clients that have no call open.',
-    reason: 'the gRPC library pings them in any case',
+    reason: 'a client that is silent is pinged in any case',
     apply: (value) => {
       readBoolean(value);
     },
@@ -171,7 +171,7 @@ const connections: readonly Flag[] = [
     argument: 'integer',
     default: '2',
     description: 'Pings that may be sent without data in between; 0 for any number.',
-    reason: 'the gRPC library pings at --grpc-keepalive-time without this limit',
+    reason: 'silence is followed by a ping at each --grpc-keepalive-time',
     apply: (value) => {
       readInteger(value);
     },

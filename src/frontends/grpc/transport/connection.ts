@@ -48,7 +48,12 @@ const resetCalls = 1_000_000;
 const headerBytes = 64 * 1024;
 
 const sessionOptions = {
-  settings: { initialWindowSize: callWindowBytes, maxFrameSize: frameBytes, maxConcurrentStreams: openCalls, maxHeaderListSize: headerBytes },
+  settings: {
+    initialWindowSize: callWindowBytes,
+    maxFrameSize: frameBytes,
+    maxConcurrentStreams: openCalls,
+    maxHeaderListSize: headerBytes,
+  },
   maxHeaderListPairs: headerBytes / 32,
   // In MB, of all that waits on a connection: the front end counts answers itself, and holds calls back where Node would refuse them.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,

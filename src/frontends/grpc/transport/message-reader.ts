@@ -4,7 +4,11 @@ import { madeBuffer } from '../../../streams/tensors/young-buffers.ts';
 /** One byte that says whether the message is compressed, and four with its length. */
 export const prefixBytes = 5;
 
-/** Memory that a message gets on the word of its prefix alone: no more than what a client may send ahead. Beyond it grows with what has come. */
+/**
+ * A message's prefix is no more than its client's word, so it gets so many times the memory of what has come of it, until that is as much as a client may
+ * send ahead. Beyond it grows twofold.
+ */
+const trust = 64;
 const trustedBytes = 4 * 2 ** 20;
 
 const none: Buffer = Buffer.alloc(0);
@@ -88,7 +92,7 @@ export class MessageReader {
       this.#at += this.#length;
       return withoutNeighbours(this.#chunk.subarray(start, this.#at));
     }
-    this.#body ??= make(Math.min(this.#length, trustedBytes));
+    this.#body ??= none;
     while (this.#at < this.#chunk.length && this.#filled < this.#length) {
       if (this.#filled === this.#body.length) this.#body = this.#grow(this.#body);
       const read = this.#chunk.copy(this.#body, this.#filled, this.#at, this.#at + this.#length - this.#filled);
@@ -103,7 +107,8 @@ export class MessageReader {
   }
 
   #grow(body: Buffer): Buffer {
-    const grown = make(Math.min(this.#length, 2 * body.length));
+    const come = this.#filled + this.#chunk.length - this.#at;
+    const grown = make(Math.min(this.#length, Math.max(2 * this.#filled, Math.min(trust * come, trustedBytes))));
     body.copy(grown);
     return grown;
   }
