@@ -22,9 +22,9 @@ const frame = (type: number, flags: number, stream: number, payload: Buffer): Bu
 const header = (name: string, value: string): Buffer =>
   Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
 
-const headers = (path: string): Buffer =>
+const headers = (method: string, path: string): Buffer =>
   Buffer.concat([
-    header(':method', 'POST'),
+    header(':method', method),
     header(':scheme', 'http'),
     header(':path', path),
     header(':authority', 'localhost'),
@@ -53,9 +53,14 @@ export class DeafCall {
     this.#id = id;
   }
 
-  /** All messages of all calls of a client together must fit the server's window of 64 KiB. */
+  /** All messages of a call together must fit the window that a server gives to who never acknowledges its settings: 64 KiB. */
   send(message: Buffer): void {
-    this.#socket.write(frame(dataType, 0, this.#id, Buffer.concat([Buffer.of(0), uint32(message.length), message])));
+    this.sendFrame(Buffer.concat([Buffer.of(0), uint32(message.length), message]));
+  }
+
+  /** One frame of data, of 16 KiB at most. Resolves when it has left. */
+  sendFrame(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => this.#socket.write(frame(dataType, 0, this.#id, bytes), () => resolve()));
   }
 
   halfClose(): void {
@@ -70,9 +75,12 @@ export class DeafCall {
 export class DeafClient {
   readonly #socket: Socket;
   #nextId = 1;
+  /** Resolves when the connection is over. It is heard of by writing. */
+  readonly closed: Promise<void>;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
   }
 
   static async open(port: number, window: Window): Promise<DeafClient> {
@@ -87,10 +95,10 @@ export class DeafClient {
     return new DeafClient(socket);
   }
 
-  call(path: string): DeafCall {
+  call(path: string, method = 'POST'): DeafCall {
     const id = this.#nextId;
     this.#nextId += 2;
-    this.#socket.write(frame(headersType, endHeaders, id, headers(path)));
+    this.#socket.write(frame(headersType, endHeaders, id, headers(method, path)));
     return new DeafCall(this.#socket, id);
   }
 

@@ -29,6 +29,8 @@ export interface RawEnd {
   /** `grpc-message`, as it travels. */
   readonly message: string | undefined;
   readonly headers: IncomingHttpHeaders;
+  /** None where the status came with the headers. */
+  readonly trailers: IncomingHttpHeaders;
   readonly messages: readonly Buffer[];
   /** With which code the stream was reset, 0 for none. */
   readonly resetCode: number;
@@ -45,8 +47,12 @@ export class RawCall {
   /** Resolves when the server has ended the call, though it may be open from here. */
   readonly answered: Promise<RawEnd>;
 
+  /** Resolves when a part of an answer has come. */
+  readonly firstBytes: Promise<unknown>;
+
   constructor(stream: ClientHttp2Stream) {
     this.#stream = stream;
+    this.firstBytes = new Promise((resolve) => stream.once('data', resolve));
     stream.on('error', () => {});
     stream.on('response', (headers) => {
       this.#headers = headers;
@@ -67,6 +73,7 @@ export class RawCall {
       code: said['grpc-status']?.toString(),
       message: said['grpc-message']?.toString(),
       headers: this.#headers,
+      trailers: this.#trailers,
       messages: unframed(Buffer.concat(this.#chunks)),
       resetCode: this.#stream.rstCode ?? 0,
     };
@@ -105,7 +112,8 @@ export class RawClient {
   readonly session: ClientHttp2Session;
 
   constructor(port: number) {
-    this.session = http2.connect(`http://127.0.0.1:${port}`);
+    // In MB. What waits to be sent counts, too, and above it Node hears no more answers.
+    this.session = http2.connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1000 });
     this.session.on('error', () => {});
   }
 
