@@ -23,7 +23,7 @@ def client(server):
 
 @pytest.fixture
 def stub(server):
-    with grpc.insecure_channel(server.grpc) as channel:
+    with grpc.insecure_channel(server.grpc, [("grpc.max_receive_message_length", -1)]) as channel:
         yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
 
@@ -120,6 +120,35 @@ def test_deadline_frees_the_queue(client, server):
         client.infer("slow", [fill(grpcclient, "FP32", values)], client_timeout=0.05)
     assert failure.value.status() == "StatusCode.DEADLINE_EXCEEDED"
     assert same(client.infer("slow", [fill(grpcclient, "FP32", values)]).as_numpy("OUTPUT0"), values)
+
+
+def test_short_deadlines_leave_other_calls_of_the_channel_alone(stub):
+    values = np.zeros((1, 1), np.float32)
+    tensors = [{"name": "INPUT0", "datatype": "FP32", "shape": [1, 1]}]
+
+    def request(model):
+        return service_pb2.ModelInferRequest(model_name=model, inputs=tensors, raw_input_contents=[values.tobytes()])
+
+    requests = queue.Queue()
+    answers = stub.ModelStreamInfer(iter(requests.get, None))
+    for _ in range(6):
+        requests.put(request("identity_fp32"))
+        assert next(answers).error_message == ""
+        calls = [stub.ModelInfer.future(request("slow"), timeout=0.05) for _ in range(500)]
+        assert {call.code() for call in calls} <= {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.OK}
+    requests.put(None)
+    assert list(answers) == []
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.Gzip, grpc.Compression.Deflate])
+def test_compressed_requests(stub, compression):
+    values = np.arange(2_000_000, dtype=np.float32)
+    tensors = [{"name": "INPUT0", "datatype": "FP32", "shape": [1, values.size]}]
+    request = service_pb2.ModelInferRequest(model_name="identity_fp32", inputs=tensors, raw_input_contents=[values.tobytes()])
+    answer = stub.ModelInfer(request, compression=compression)
+    assert answer.raw_output_contents[0] == request.raw_input_contents[0]
+    streamed = list(stub.ModelStreamInfer(iter([request] * 2), compression=compression))
+    assert [each.infer_response.raw_output_contents[0] == request.raw_input_contents[0] for each in streamed] == [True, True]
 
 
 def test_cancelled_call(client):

@@ -1,12 +1,13 @@
 import { concat, NEVER, of } from 'rxjs';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, it } from 'vitest';
 import type { Infer } from '../../../src/streams/inference/infer.ts';
 import { Tensor } from '../../../src/streams/tensors/tensor.ts';
 import { until } from '../../support/until.ts';
 import { encode, messageType } from './support/client.ts';
 import { echo, TestDataPlane, variableSpec } from './support/data-plane.ts';
+import { nothingIsLeft } from './support/nothing-left.ts';
 import { RawClient, type ResetReason } from './support/raw-client.ts';
-import { noCounts, type Serving, serve } from './support/serving.ts';
+import { type Serving, serve } from './support/serving.ts';
 
 const large = new Tensor('UINT8', [200_000], new Uint8Array(200_000));
 
@@ -37,11 +38,6 @@ const requestTo = (model: string): Buffer =>
     raw_input_contents: [Buffer.alloc(1)],
   });
 
-const nothingIsLeft = async (): Promise<void> => {
-  await until(() => dataPlane.running === 0 && serving.server.counters().calls === 0);
-  expect(serving.server.counters()).toEqual(noCounts);
-};
-
 // The connection stays open each time.
 it.each<ResetReason>(['cancel', 'none'])('tells the model of a single call that it was reset, with the reason: %s', async (reason) => {
   const call = client.call('/inference.GRPCInferenceService/ModelInfer');
@@ -49,7 +45,7 @@ it.each<ResetReason>(['cancel', 'none'])('tells the model of a single call that 
   call.halfClose();
   await until(() => dataPlane.running === 1);
   call.cancel(reason);
-  await nothingIsLeft();
+  await nothingIsLeft(dataPlane, serving);
 });
 
 it.each<ResetReason>(['cancel', 'none'])(
@@ -60,6 +56,6 @@ it.each<ResetReason>(['cancel', 'none'])(
     call.send(requestTo('silent'));
     await until(() => serving.server.counters().outboxBytes > 0);
     call.cancel(reason);
-    await nothingIsLeft();
+    await nothingIsLeft(dataPlane, serving);
   },
 );

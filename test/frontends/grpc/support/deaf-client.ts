@@ -75,12 +75,9 @@ export class DeafCall {
 export class DeafClient {
   readonly #socket: Socket;
   #nextId = 1;
-  /** Resolves when the connection is over. It is heard of by writing. */
-  readonly closed: Promise<void>;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
   }
 
   static async open(port: number, window: Window): Promise<DeafClient> {

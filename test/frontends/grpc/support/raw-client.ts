@@ -113,7 +113,7 @@ export class RawClient {
 
   constructor(port: number) {
     // In MB. What waits to be sent counts, too, and above it Node hears no more answers.
-    this.session = http2.connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1000 });
+    this.session = http2.connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1000, maxSendHeaderBlockLength: 2 ** 20 });
     this.session.on('error', () => {});
   }
 

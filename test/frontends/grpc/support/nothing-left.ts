@@ -1,0 +1,10 @@
+import { expect } from 'vitest';
+import { until } from '../../../support/until.ts';
+import type { TestDataPlane } from './data-plane.ts';
+import { noCounts, type Serving } from './serving.ts';
+
+/** Waits until no call and no model is at work, and looks whether a gauge says otherwise. */
+export const nothingIsLeft = async (dataPlane: TestDataPlane, { server }: Serving): Promise<void> => {
+  await until(() => dataPlane.running === 0 && server.counters().calls === 0);
+  expect(server.counters()).toEqual(noCounts);
+};
