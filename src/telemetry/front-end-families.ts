@@ -7,6 +7,8 @@ export interface GrpcMetrics {
   readonly outboxBytes: number;
   readonly waitingCalls: number;
   readonly waitingCallBytes: number;
+  readonly messageBytes: number;
+  readonly messageBytesLimit: number;
 }
 
 /** What the HTTP front end counts. */
@@ -38,6 +40,8 @@ const grpcFamilies = (counts: GrpcMetrics): Family[] => [
   gauge('weir_grpc_outbox_bytes', 'Answers that wait for slow gRPC clients, in bytes', counts.outboxBytes),
   gauge('weir_grpc_waiting_calls', 'gRPC calls that wait until answers before them have been read', counts.waitingCalls),
   gauge('weir_grpc_waiting_call_bytes', 'Requests of the gRPC calls that wait, in bytes', counts.waitingCallBytes),
+  gauge('weir_grpc_message_bytes', 'Messages of gRPC clients that came in many pieces or compressed, in bytes', counts.messageBytes),
+  gauge('weir_grpc_message_bytes_limit', 'How much such messages may hold, in bytes', counts.messageBytesLimit),
 ];
 
 const httpFamilies = (counts: HttpMetrics): Family[] => [

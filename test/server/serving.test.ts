@@ -132,6 +132,7 @@ describe('a full queue', () => {
     'weir_grpc_requests_in_flight',
     'weir_grpc_outbox_bytes',
     'weir_grpc_waiting_calls',
+    'weir_grpc_message_bytes',
     'weir_http_waiting_requests',
     'weir_http_body_bytes',
     'weir_websocket_connections',

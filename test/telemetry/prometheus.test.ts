@@ -209,7 +209,8 @@ describe('metrics', () => {
   });
 
   it('show what waits in the other front ends, as it is at each scrape', async () => {
-    const grpc = { calls: 5, requestsInFlight: 4, outboxBytes: 33, waitingCalls: 2, waitingCallBytes: 11 };
+    const waiting = { waitingCalls: 2, waitingCallBytes: 11, messageBytes: 12, messageBytesLimit: 2 ** 30 };
+    const grpc = { calls: 5, requestsInFlight: 4, outboxBytes: 33, ...waiting };
     let http = { waitingRequests: 3, heldBodyBytes: 65536, bodyBytesLimit: 2 ** 30 };
     const { metrics } = setUp([], { frontEnds: () => ({ ...noFrontEnds, grpc, http }) });
     const { values, types } = parseExposition(await metrics.render());
@@ -220,6 +221,8 @@ describe('metrics', () => {
       weir_grpc_waiting_calls: 2,
       weir_grpc_waiting_call_bytes: 11,
       weir_http_waiting_requests: 3,
+      weir_grpc_message_bytes: 12,
+      weir_grpc_message_bytes_limit: 2 ** 30,
       weir_http_body_bytes: 65536,
       weir_http_body_bytes_limit: 2 ** 30,
     });

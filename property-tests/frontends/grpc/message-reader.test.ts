@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MessageBudget } from '../../../src/frontends/grpc/transport/message-budget.ts';
 import { MessageReader } from '../../../src/frontends/grpc/transport/message-reader.ts';
 import { framed } from '../../../test/frontends/grpc/support/raw-client.ts';
 import { propertyParameters } from '../../parameters.ts';
@@ -51,7 +52,7 @@ describe('messages', () => {
     const runs = fc.property(messages, steps, (sent, chunks) => {
       const all = inOneBuffer(sent);
       const ends = endsOf(sent);
-      const reader = new MessageReader(longest);
+      const reader = new MessageReader(longest, new MessageBudget());
       const read: Sent[] = [];
       // Of each look that found nothing: bytes that had come, messages read, whether there was a part of one.
       const seen: unknown[] = [];
@@ -88,7 +89,7 @@ describe('messages', () => {
     const runs = fc.property(messages, fc.nat(), (sent, seed) => {
       const all = inOneBuffer(sent);
       const length = seed % (all.length + 1);
-      const reader = new MessageReader(longest);
+      const reader = new MessageReader(longest, new MessageBudget());
       reader.push(all.subarray(0, length));
       let count = 0;
       while (reader.next() !== undefined) count++;

@@ -7,7 +7,7 @@ export interface AnswerRoomConfig {
   readonly pauseAboveBytes: number;
   /** The same while none is unread: no fault of the client's then, and a call that the others wait for may be among those that would wait here. */
   readonly expectAboveBytes: number;
-  /** Calls of one connection that may wait, and the bytes of their requests; one more gets RESOURCE_EXHAUSTED. */
+  /** Calls of one connection that may wait, and the bytes of their requests; one more gets RESOURCE_EXHAUSTED. One may always wait, however large. */
   readonly waitingCalls: number;
   readonly waitingBytes: number;
 }
@@ -16,7 +16,7 @@ export const answerRoomConfig: AnswerRoomConfig = {
   pauseAboveBytes: 16 * 2 ** 20,
   expectAboveBytes: 256 * 2 ** 20,
   waitingCalls: 4096,
-  waitingBytes: 64 * 2 ** 20,
+  waitingBytes: 256 * 2 ** 20,
 };
 
 /** Calls that wait for room, and the bytes of their requests. */
@@ -142,11 +142,13 @@ export class AnswerRoom {
 
   #park(ticket: Ticket): void {
     const { connection, entry } = ticket;
+    const { waiting } = connection;
     const { waitingCalls, waitingBytes } = this.#config;
-    if (connection.waiting.length >= waitingCalls || connection.waitingBytes + entry.requestBytes > waitingBytes) {
+    const isFull = waiting.length >= waitingCalls || connection.waitingBytes + entry.requestBytes > waitingBytes;
+    if (isFull && waiting.length > 0) {
       throw new InferError('RESOURCE_EXHAUSTED', 'too many calls wait on this connection: the client reads their answers too slowly');
     }
-    ticket.place = connection.waiting.push(ticket);
+    ticket.place = waiting.push(ticket);
     connection.waitingBytes += entry.requestBytes;
   }
 

@@ -11,8 +11,9 @@ import { largestMessage } from './render-response.ts';
 import { grpcRoutes } from './routes.ts';
 import { streamMarks } from './stream-marks.ts';
 import { Connection, type ConnectionConfig } from './transport/connection.ts';
+import { MessageBudget } from './transport/message-budget.ts';
 
-export interface GrpcConfig extends Omit<ConnectionConfig, 'routes' | 'limitBytes'> {
+export interface GrpcConfig extends Omit<ConnectionConfig, 'routes' | 'limits'> {
   readonly address: string;
   /** 0 for any that is free. */
   readonly port: number;
@@ -24,7 +25,11 @@ export interface GrpcConfig extends Omit<ConnectionConfig, 'routes' | 'limitByte
 }
 
 /** What the front end has to tell a gauge. */
-export type GrpcCounters = CallCounters & RoomCounters;
+export interface GrpcCounters extends CallCounters, RoomCounters {
+  /** What messages of clients hold that came in many pieces or compressed. */
+  readonly messageBytes: number;
+  readonly messageBytesLimit: number;
+}
 
 export interface GrpcListening extends Listening {
   counters(): GrpcCounters;
@@ -52,7 +57,8 @@ const close = async (connections: Iterable<Connection>, listener: Listener, call
 export const serveGrpc = async (dataPlane: DataPlane, config: GrpcConfig): Promise<GrpcListening> => {
   const calls = new OpenCalls();
   const service = new InferService(dataPlane, calls, config.log, compileHeaderPattern(config.headerForwardPattern));
-  const connectionConfig: ConnectionConfig = { ...config, routes: grpcRoutes(service, streamMarks), limitBytes: largestMessage };
+  const limits = { limitBytes: largestMessage, budget: new MessageBudget() };
+  const connectionConfig: ConnectionConfig = { ...config, routes: grpcRoutes(service, streamMarks), limits };
   const connections = new Set<Connection>();
   // Sockets are ours, so that the port is shared or not as we say, and none is left at the end.
   const onConnection = (socket: Socket): void => {
@@ -65,7 +71,12 @@ export const serveGrpc = async (dataPlane: DataPlane, config: GrpcConfig): Promi
   return {
     address,
     port: listener.port,
-    counters: () => ({ ...calls.counters(), ...service.room.counters() }),
+    counters: () => ({
+      ...calls.counters(),
+      ...service.room.counters(),
+      messageBytes: limits.budget.heldBytes,
+      messageBytesLimit: limits.budget.limitBytes,
+    }),
     close: (deadline) => close(connections, listener, calls, deadline),
   };
 };

@@ -72,6 +72,15 @@ describe('AnswerRoom', () => {
     expect(calls.admitted).toEqual(['a', 'c']);
   });
 
+  it('lets one wait, however large it is', () => {
+    const calls = new Calls();
+    const first = calls.enter('a', 5000);
+    calls.enter('b', 1000, { requestBytes: 1_000_000 });
+    expect(() => calls.enter('c', 1000, { requestBytes: 1 })).toThrow('too many calls wait on this connection');
+    calls.room.leave(first);
+    expect(calls.admitted).toEqual(['a', 'b']);
+  });
+
   it('refuses when too many wait, or too much', () => {
     const calls = new Calls();
     const first = calls.enter('a', 5000);

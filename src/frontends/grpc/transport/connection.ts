@@ -12,14 +12,14 @@ import { machineScheduler } from '../../../streams/flow/clock.ts';
 import { InferError } from '../../../streams/inference/error.ts';
 import type { Serve } from './call.ts';
 import { toStatus } from './call-status.ts';
+import type { MessageLimits } from './decompress.ts';
 import { answerHeaders, trailers } from './headers.ts';
 import { ServedCall } from './served-call.ts';
 
 export interface ConnectionConfig {
   /** Who answers, by path (`/package.Service/Method`). */
   readonly routes: ReadonlyMap<string, Serve>;
-  /** Longest message that is taken. */
-  readonly limitBytes: number;
+  readonly limits: MessageLimits;
   /** How long a connection is silent before the server pings it, and how long the answer may take. */
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
@@ -120,7 +120,7 @@ export class Connection {
       refuse(stream, { ...answerHeaders, ...trailers(toStatus(unknown)) });
       return;
     }
-    new ServedCall({ stream, headers, rawHeaders, peer: this.#peer, limitBytes: this.#config.limitBytes }, serve);
+    new ServedCall({ stream, headers, rawHeaders, peer: this.#peer, limits: this.#config.limits }, serve);
   }
 
   #awaitSilence(): void {

@@ -1,38 +1,67 @@
-import { promisify } from 'node:util';
-import { gunzip, type InputType, inflate, type ZlibOptions } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
 import { InferError } from '../../../streams/inference/error.ts';
-
-type Decompress = (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
+import type { MessageBudget } from './message-budget.ts';
 
 /** gRPC's `deflate` is the format of zlib. */
-const decompressors: ReadonlyMap<string, Decompress> = new Map<string, Decompress>([
-  ['gzip', promisify<InputType, ZlibOptions, Buffer>(gunzip)],
-  ['deflate', promisify<InputType, ZlibOptions, Buffer>(inflate)],
+const decompressors: ReadonlyMap<string, (options: ZlibOptions) => Transform> = new Map<string, (options: ZlibOptions) => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
 ]);
 
 /** For `grpc-accept-encoding`. */
 export const acceptedEncodings = ['identity', ...decompressors.keys()].join(',');
 
-const isTooLong = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+/** What is worked out at a time. */
+const leastPieceBytes = 16 * 2 ** 10;
+const mostPieceBytes = 2 ** 20;
+
+const pieceBytes = (compressed: Buffer): number => Math.min(Math.max(4 * compressed.length, leastPieceBytes), mostPieceBytes);
+
+const tooLong = (limitBytes: number): InferError =>
+  new InferError('RESOURCE_EXHAUSTED', `Received message that decompresses to a size larger than ${limitBytes}`);
+
+const openDecompressor = (encoding: string, compressed: Buffer): Transform => {
+  if (encoding === 'identity') throw new InferError('INTERNAL', 'Received message with the compressed flag but without grpc-encoding');
+  const open = decompressors.get(encoding);
+  if (open === undefined) throw new InferError('UNIMPLEMENTED', `Received message compressed with unsupported encoding "${encoding}"`);
+  return open({ chunkSize: pieceBytes(compressed) });
+};
+
+export interface MessageLimits {
+  /** Longest message that is taken. */
+  readonly limitBytes: number;
+  readonly budget: MessageBudget;
+}
+
+export interface DecompressConfig extends MessageLimits {
+  readonly encoding: string;
+  /** Whether somebody waits for it still; asked piece by piece. */
+  readonly isWanted: () => boolean;
+}
 
 /**
- * A message that a client compressed, as it was, worked out off the event loop.
+ * A message that a client compressed, as it was, worked out off the event loop. Its bytes are taken from the budget, for the caller to give back.
  *
- * Rejects with InferError UNIMPLEMENTED for an encoding that is not known, RESOURCE_EXHAUSTED for a message above `limitBytes`, INTERNAL for bytes that
- * are not of this encoding, and for `identity`, which compresses nothing.
+ * Rejects with InferError UNIMPLEMENTED for an encoding that is not known, RESOURCE_EXHAUSTED for a message above `limitBytes`, UNAVAILABLE where the budget
+ * is spent, CANCELLED once it is not wanted, INTERNAL for bytes that are not of this encoding, and for `identity`, which compresses nothing.
  */
-export const decompress = async (bytes: Buffer, encoding: string, limitBytes: number): Promise<Buffer> => {
-  if (encoding === 'identity') throw new InferError('INTERNAL', 'Received message with the compressed flag but without grpc-encoding');
-  const decompressor = decompressors.get(encoding);
-  if (decompressor === undefined) {
-    throw new InferError('UNIMPLEMENTED', `Received message compressed with unsupported encoding "${encoding}"`);
-  }
+export const decompress = async (bytes: Buffer, { encoding, limitBytes, budget, isWanted }: DecompressConfig): Promise<Buffer> => {
+  const decompressor = openDecompressor(encoding, bytes);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  decompressor.end(bytes);
   try {
-    return await decompressor(bytes, { maxOutputLength: limitBytes });
-  } catch (cause) {
-    if (isTooLong(cause)) {
-      throw new InferError('RESOURCE_EXHAUSTED', `Received message that decompresses to a size larger than ${limitBytes}`, { cause });
+    for await (const piece of decompressor) {
+      if (!isWanted()) throw new InferError('CANCELLED', 'nobody waits for the message', { reason: 'CANCELED' });
+      if (length + piece.length > limitBytes) throw tooLong(limitBytes);
+      budget.take(piece.length);
+      length += piece.length;
+      pieces.push(piece);
     }
-    throw new InferError('INTERNAL', 'Failed to decompress message', { cause });
+    return Buffer.concat(pieces, length);
+  } catch (cause) {
+    budget.give(length);
+    throw cause instanceof InferError ? cause : new InferError('INTERNAL', 'Failed to decompress message', { cause });
   }
 };

@@ -1,5 +1,6 @@
 import { InferError } from '../../../streams/inference/error.ts';
 import { madeBuffer } from '../../../streams/tensors/young-buffers.ts';
+import type { MessageBudget } from './message-budget.ts';
 
 /** One byte that says whether the message is compressed, and four with its length. */
 export const prefixBytes = 5;
@@ -16,19 +17,17 @@ const none: Buffer = Buffer.alloc(0);
 export interface FramedMessage {
   readonly isCompressed: boolean;
   readonly bytes: Buffer;
+  /** What of the budget it holds, for the caller to give back. */
+  readonly heldBytes: number;
 }
 
 /** A message that waits must not hold the memory of much that came with it. */
 const withoutNeighbours = (bytes: Buffer): Buffer => (2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
 
-const make = (byteLength: number): Buffer => {
-  madeBuffer(byteLength);
-  return Buffer.allocUnsafe(byteLength);
-};
-
 /** Takes the messages of one call out of its data. */
 export class MessageReader {
   readonly #limitBytes: number;
+  readonly #budget: MessageBudget;
   /** What has come and is not read: the rest of one chunk, and more only where it came while nobody read. */
   #chunk: Buffer = none;
   #at = 0;
@@ -38,9 +37,12 @@ export class MessageReader {
   #length = 0;
   #body: Buffer | undefined;
   #filled = 0;
+  /** What of the budget the message holds that is not whole yet. */
+  #heldBytes = 0;
 
-  constructor(limitBytes: number) {
+  constructor(limitBytes: number, budget: MessageBudget) {
     this.#limitBytes = limitBytes;
+    this.#budget = budget;
   }
 
   /** Whether some bytes of a message have come and others have not. */
@@ -57,7 +59,8 @@ export class MessageReader {
   /**
    * The next message that has come whole.
    *
-   * @throws InferError RESOURCE_EXHAUSTED for one that is too long, INTERNAL for what is no message; nothing can be read after it
+   * @throws InferError RESOURCE_EXHAUSTED for one that is too long, UNAVAILABLE where the budget is spent, INTERNAL for what is no message; nothing can be
+   *   read after it
    */
   next(): FramedMessage | undefined {
     if (!this.#readPrefix()) return undefined;
@@ -68,7 +71,15 @@ export class MessageReader {
       this.#chunk = none;
       this.#at = 0;
     }
-    return { isCompressed: this.#prefix[0] === 1, bytes };
+    const heldBytes = this.#heldBytes;
+    this.#heldBytes = 0;
+    return { isCompressed: this.#prefix[0] === 1, bytes, heldBytes };
+  }
+
+  /** Gives back what a message holds that never came whole. */
+  close(): void {
+    this.#budget.give(this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   #readPrefix(): boolean {
@@ -108,7 +119,11 @@ export class MessageReader {
 
   #grow(body: Buffer): Buffer {
     const come = this.#filled + this.#chunk.length - this.#at;
-    const grown = make(Math.min(this.#length, Math.max(2 * this.#filled, Math.min(trust * come, trustedBytes))));
+    const byteLength = Math.min(this.#length, Math.max(2 * this.#filled, Math.min(trust * come, trustedBytes)));
+    this.#budget.take(byteLength - this.#heldBytes);
+    this.#heldBytes = byteLength;
+    madeBuffer(byteLength);
+    const grown = Buffer.allocUnsafe(byteLength);
     body.copy(grown);
     return grown;
   }

@@ -6,7 +6,7 @@ import { InferError, toInferError } from '../../../streams/inference/error.ts';
 import { BufferPool } from '../../../streams/tensors/buffer-pool.ts';
 import type { Call, CallListener, Serve } from './call.ts';
 import { type CallStatus, okStatus, statusCodes, toStatus } from './call-status.ts';
-import { decompress } from './decompress.ts';
+import { decompress, type MessageLimits } from './decompress.ts';
 import { answerHeaders, trailers } from './headers.ts';
 import { type FramedMessage, MessageReader, prefixBytes } from './message-reader.ts';
 import { Metadata } from './metadata.ts';
@@ -20,8 +20,7 @@ export interface IncomingCall {
   /** Names and values in turn. */
   readonly rawHeaders: readonly string[];
   readonly peer: string;
-  /** Longest message that is taken. */
-  readonly limitBytes: number;
+  readonly limits: MessageLimits;
 }
 
 const withTrailers = { waitForTrailers: true };
@@ -45,10 +44,12 @@ export class ServedCall implements Call {
   readonly #stream: ServerHttp2Stream;
   readonly #listener: CallListener;
   readonly #encoding: string;
-  readonly #limitBytes: number;
+  readonly #limits: MessageLimits;
   readonly #reader: MessageReader;
   #deadline: Unsubscribable | undefined;
   #status: CallStatus | undefined;
+  /** What of the budget the last message holds. */
+  #heldBytes = 0;
   #isAsked = false;
   #isReading = false;
   #isDecompressing = false;
@@ -56,12 +57,12 @@ export class ServedCall implements Call {
   #isOver = false;
 
   /** Begins at once. */
-  constructor({ stream, headers, rawHeaders, peer, limitBytes }: IncomingCall, serve: Serve) {
+  constructor({ stream, headers, rawHeaders, peer, limits }: IncomingCall, serve: Serve) {
     this.peer = peer;
     this.#stream = stream;
     this.#encoding = String(headers['grpc-encoding'] ?? 'identity');
-    this.#limitBytes = limitBytes;
-    this.#reader = new MessageReader(limitBytes);
+    this.#limits = limits;
+    this.#reader = new MessageReader(limits.limitBytes, limits.budget);
     this.#listener = serve(this);
     this.#listen();
     this.#listener.onReceiveMetadata(new Metadata(rawHeaders));
@@ -168,7 +169,8 @@ export class ServedCall implements Call {
   }
 
   /** Whether it could be handed over at once. */
-  #receive({ isCompressed, bytes }: FramedMessage): boolean {
+  #receive({ isCompressed, bytes, heldBytes }: FramedMessage): boolean {
+    this.#hold(heldBytes);
     if (isCompressed) {
       void this.#decompress(bytes);
       return false;
@@ -181,14 +183,23 @@ export class ServedCall implements Call {
   async #decompress(bytes: Buffer): Promise<void> {
     this.#isDecompressing = true;
     try {
-      const message = await decompress(bytes, this.#encoding, this.#limitBytes);
+      const message = await decompress(bytes, { ...this.#limits, encoding: this.#encoding, isWanted: () => !this.#isClosed });
       this.#isDecompressing = false;
-      if (this.#isClosed) return;
-      this.#receive({ isCompressed: false, bytes: message });
+      if (this.#isClosed) {
+        this.#limits.budget.give(message.length);
+        return;
+      }
+      this.#receive({ isCompressed: false, bytes: message, heldBytes: message.length });
       this.#read();
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** In place of what the message before held. */
+  #hold(bytes: number): void {
+    this.#limits.budget.give(this.#heldBytes);
+    this.#heldBytes = bytes;
   }
 
   #setDeadline(text: string): void {
@@ -215,6 +226,8 @@ export class ServedCall implements Call {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#deadline?.unsubscribe();
+    this.#reader.close();
+    this.#hold(0);
     this.#listener.onCancel();
   }
 }

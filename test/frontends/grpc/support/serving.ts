@@ -1,4 +1,5 @@
 import { type GrpcConfig, type GrpcCounters, type GrpcListening, serveGrpc } from '../../../../src/frontends/grpc/serve-grpc.ts';
+import { messageBytesLimit } from '../../../../src/frontends/grpc/transport/message-budget.ts';
 import { GrpcClient } from './client.ts';
 import { ErrorLog, type TestDataPlane } from './data-plane.ts';
 
@@ -16,7 +17,15 @@ export const grpcConfig = (fields: Partial<GrpcConfig> = {}): GrpcConfig => ({
 });
 
 /** Of a server that has nothing to do. */
-export const noCounts: GrpcCounters = { calls: 0, requestsInFlight: 0, outboxBytes: 0, waitingCalls: 0, waitingCallBytes: 0 };
+export const noCounts: GrpcCounters = {
+  calls: 0,
+  requestsInFlight: 0,
+  outboxBytes: 0,
+  waitingCalls: 0,
+  waitingCallBytes: 0,
+  messageBytes: 0,
+  messageBytesLimit,
+};
 
 /** A server and a client of it. */
 export interface Serving {

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { Serve } from '../../../../src/frontends/grpc/transport/call.ts';
 import { Connection } from '../../../../src/frontends/grpc/transport/connection.ts';
+import { MessageBudget } from '../../../../src/frontends/grpc/transport/message-budget.ts';
 import { until } from '../../../support/until.ts';
 import { framed, RawClient } from '../support/raw-client.ts';
 import { grpcConfig } from '../support/serving.ts';
@@ -31,7 +32,7 @@ it('a listener hears nothing after the end of its call, which it hears once', as
       onCancel: () => heard.push('cancel'),
     };
   };
-  const config = { ...grpcConfig(), routes: new Map([['/a/b', record]]), limitBytes: 2 ** 30 };
+  const config = { ...grpcConfig(), routes: new Map([['/a/b', record]]), limits: { limitBytes: 2 ** 30, budget: new MessageBudget() } };
   const server = createServer((socket) => new Connection(socket, config)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

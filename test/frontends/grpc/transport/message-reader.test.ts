@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MessageBudget } from '../../../../src/frontends/grpc/transport/message-budget.ts';
 import { MessageReader } from '../../../../src/frontends/grpc/transport/message-reader.ts';
 import { InferError } from '../../../../src/streams/inference/error.ts';
 import { framed } from '../support/raw-client.ts';
@@ -23,7 +24,7 @@ const thrownBy = (reader: MessageReader): unknown => {
 
 describe('a limit', () => {
   it('is the length of the longest message that is taken', () => {
-    const reader = new MessageReader(10);
+    const reader = new MessageReader(10, new MessageBudget());
     reader.push(framed(Buffer.alloc(10, 1)));
     expect(reader.next()?.bytes).toEqual(Buffer.alloc(10, 1));
     reader.push(framed(Buffer.alloc(11)));
@@ -31,7 +32,7 @@ describe('a limit', () => {
   });
 
   it('is seen by the prefix alone, up to the longest that one can name', () => {
-    const reader = new MessageReader(2 ** 31 - 1);
+    const reader = new MessageReader(2 ** 31 - 1, new MessageBudget());
     const prefix = prefixOf(2 ** 32 - 1);
     reader.push(prefix.subarray(0, 4));
     expect(reader.next()).toBeUndefined();
@@ -44,7 +45,7 @@ describe('a limit', () => {
 });
 
 it.each([2, 3, 128, 255])('takes bytes for no message that begin with %i', (flag) => {
-  const reader = new MessageReader(10);
+  const reader = new MessageReader(10, new MessageBudget());
   reader.push(framed(Buffer.alloc(3), flag));
   expect(thrownBy(reader)).toEqual(
     new InferError('INTERNAL', `Received message with the compressed flag ${flag}, which is neither 0 nor 1`),
@@ -53,7 +54,7 @@ it.each([2, 3, 128, 255])('takes bytes for no message that begin with %i', (flag
 
 describe('the memory of a message', () => {
   it('is at most 4 MiB on the word of its prefix', () => {
-    const reader = new MessageReader(2 ** 31 - 1);
+    const reader = new MessageReader(2 ** 31 - 1, new MessageBudget());
     const before = process.memoryUsage().arrayBuffers;
     reader.push(prefixOf(2 ** 30));
     reader.next();
@@ -64,7 +65,7 @@ describe('the memory of a message', () => {
   });
 
   it('grows with what comes, and is as long as the message in the end', () => {
-    const reader = new MessageReader(2 ** 31 - 1);
+    const reader = new MessageReader(2 ** 31 - 1, new MessageBudget());
     const message = Buffer.alloc(13 * mebibyte + 1);
     for (let at = 0; at < message.length; at += 4096) message.writeUInt32LE(at, Math.min(at, message.length - 4));
     const bytes = Buffer.concat([framed(message), framed(Buffer.of(7))]);
@@ -79,7 +80,7 @@ describe('the memory of a message', () => {
   });
 
   it('is not that of the large chunk which a small one came in', () => {
-    const reader = new MessageReader(mebibyte);
+    const reader = new MessageReader(mebibyte, new MessageBudget());
     const small = [100, 0, 5000, 1].map((length) => Buffer.alloc(length, length));
     reader.push(Buffer.concat([...small, Buffer.alloc(mebibyte - 7000)].map((message) => framed(message))));
     for (const message of small) {
@@ -91,7 +92,7 @@ describe('the memory of a message', () => {
   });
 
   it('is that of its chunk where it fills most of it: it is not copied', () => {
-    const reader = new MessageReader(mebibyte);
+    const reader = new MessageReader(mebibyte, new MessageBudget());
     const chunk = Buffer.concat([framed(Buffer.alloc(100_000, 1)), Buffer.alloc(3)]);
     reader.push(chunk);
     expect(reader.next()?.bytes.buffer).toBe(chunk.buffer);
@@ -99,7 +100,7 @@ describe('the memory of a message', () => {
 });
 
 it('forgets a chunk that is read to its end', () => {
-  const reader = new MessageReader(mebibyte);
+  const reader = new MessageReader(mebibyte, new MessageBudget());
   reader.push(framed(Buffer.alloc(10)));
   reader.next();
   expect([reader.isWithinMessage, reader.next()]).toEqual([false, undefined]);

@@ -340,3 +340,34 @@ describe('what a client sends to a call that is over', () => {
     deaf.close();
   });
 });
+
+describe('the memory of messages', () => {
+  const messageBytes = (): number => serving.server.counters().messageBytes;
+
+  it.each([
+    ['of many pieces', undefined, (bytes: Buffer) => framed(bytes)],
+    ['compressed', { 'grpc-encoding': 'gzip' }, (bytes: Buffer) => framed(gzipSync(bytes), 1)],
+  ])('is counted until the call is over: %s', async (_, headers, asMessage) => {
+    const call = client.call(unaryPath, headers);
+    void call.sendBytes(asMessage(requestTo('held', {}, Buffer.alloc(mebibyte))));
+    call.halfClose();
+    await held.holds(1);
+    expect(messageBytes()).toBeGreaterThanOrEqual(mebibyte);
+    held.at(0).finish();
+    expect((await call.closed).trailers['grpc-status']).toBe('0');
+  });
+
+  it('is counted of one that never comes whole', async () => {
+    const call = client.call(unaryPath);
+    void call.sendBytes(framed(Buffer.alloc(4 * mebibyte)).subarray(0, mebibyte));
+    await until(() => messageBytes() >= mebibyte);
+    call.cancel();
+  });
+
+  it('is counted of one that nobody waits for any more when it has been decompressed', async () => {
+    const call = client.call(unaryPath, { 'grpc-encoding': 'gzip' });
+    void call.sendBytes(framed(gzipSync(Buffer.alloc(64 * mebibyte)), 1));
+    await until(() => messageBytes() > 0);
+    call.cancel();
+  });
+});
