@@ -160,7 +160,7 @@ describe('errors of JavaScript models', () => {
 
   it('cuts off a message that goes on and on', async () => {
     expect(await served.askHttp('outer', 6)).toBe(`400 ${cut}`);
-    expect(await served.askGrpc('outer', 6)).toMatch(/^3 x{4096}…$/);
+    expect(await served.askGrpc('outer', 6)).toMatch(/^3 x{7168}…$/);
   });
 
   it('says that a model has not answered', async () => {
