@@ -9,6 +9,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Unsubscribable } from 'rxjs';
 import { machineScheduler } from '../../../streams/flow/clock.ts';
+import { WaitingList } from '../../../streams/flow/waiting-list.ts';
 import { InferError } from '../../../streams/inference/error.ts';
 import type { Serve } from './call.ts';
 import { toStatus } from './call-status.ts';
@@ -83,6 +84,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #session: ServerHttp2Session;
   readonly #peer: string;
+  readonly #calls = new WaitingList<ServedCall>();
   #bytesRead = 0;
   #silence: Unsubscribable | undefined;
   #patience: Unsubscribable | undefined;
@@ -108,7 +110,12 @@ export class Connection {
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
-    if (stream.destroyed) return;
+    // It may have gone before it is told of, and would not be told of again.
+    if (stream.destroyed || stream.closed) {
+      stream.on('error', () => {});
+      stream.destroy();
+      return;
+    }
     if (!isGrpc(headers)) {
       refuse(stream, { ':status': 415 });
       return;
@@ -120,7 +127,7 @@ export class Connection {
       refuse(stream, { ...answerHeaders, ...trailers(toStatus(unknown)) });
       return;
     }
-    new ServedCall({ stream, headers, rawHeaders, peer: this.#peer, limits: this.#config.limits }, serve);
+    new ServedCall({ stream, headers, rawHeaders, peer: this.#peer, limits: this.#config.limits, calls: this.#calls }, serve);
   }
 
   #awaitSilence(): void {
@@ -155,5 +162,7 @@ export class Connection {
     this.#silence?.unsubscribe();
     this.#patience?.unsubscribe();
     this.#age?.unsubscribe();
+    // Node does not say of each stream that it has gone with its connection.
+    for (const call of [...this.#calls]) call.cut();
   }
 }

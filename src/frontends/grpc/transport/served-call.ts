@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { constants } from 'node:http2';
 import type { Unsubscribable } from 'rxjs';
 import { machineScheduler } from '../../../streams/flow/clock.ts';
+import type { Place, WaitingList } from '../../../streams/flow/waiting-list.ts';
 import { InferError, toInferError } from '../../../streams/inference/error.ts';
 import { BufferPool } from '../../../streams/tensors/buffer-pool.ts';
 import type { Call, CallListener, Serve } from './call.ts';
@@ -21,6 +22,8 @@ export interface IncomingCall {
   readonly rawHeaders: readonly string[];
   readonly peer: string;
   readonly limits: MessageLimits;
+  /** Those of its connection that are not over: it takes its place among them. */
+  readonly calls: WaitingList<ServedCall>;
 }
 
 const withTrailers = { waitForTrailers: true };
@@ -46,6 +49,8 @@ export class ServedCall implements Call {
   readonly #encoding: string;
   readonly #limits: MessageLimits;
   readonly #reader: MessageReader;
+  readonly #calls: WaitingList<ServedCall>;
+  readonly #place: Place<ServedCall>;
   #deadline: Unsubscribable | undefined;
   #status: CallStatus | undefined;
   /** What of the budget the last message holds. */
@@ -57,12 +62,14 @@ export class ServedCall implements Call {
   #isOver = false;
 
   /** Begins at once. */
-  constructor({ stream, headers, rawHeaders, peer, limits }: IncomingCall, serve: Serve) {
+  constructor({ stream, headers, rawHeaders, peer, limits, calls }: IncomingCall, serve: Serve) {
     this.peer = peer;
     this.#stream = stream;
     this.#encoding = String(headers['grpc-encoding'] ?? 'identity');
     this.#limits = limits;
     this.#reader = new MessageReader(limits.limitBytes, limits.budget);
+    this.#calls = calls;
+    this.#place = calls.push(this);
     this.#listener = serve(this);
     this.#listen();
     this.#listener.onReceiveMetadata(new Metadata(rawHeaders));
@@ -102,6 +109,11 @@ export class ServedCall implements Call {
     });
   }
 
+  /** Its connection has gone. */
+  cut(): void {
+    this.#finish();
+  }
+
   /** Nothing can be sent: the call is over, or ends after what was sent. */
   get #isClosed(): boolean {
     return this.#isOver || this.#status !== undefined || this.#stream.destroyed || this.#stream.closed;
@@ -113,7 +125,9 @@ export class ServedCall implements Call {
     stream.on('readable', () => (this.#isClosed ? this.#drain() : this.#read()));
     stream.on('end', () => {
       this.#hasEnded = true;
-      this.#read();
+      // Of one that was reset after its status, before all was let through, Node says nothing else.
+      if (stream.closed) stream.destroy();
+      else this.#read();
     });
     stream.on('wantTrailers', () => {
       stream.sendTrailers(trailers(this.#status ?? okStatus));
@@ -228,6 +242,7 @@ export class ServedCall implements Call {
     this.#deadline?.unsubscribe();
     this.#reader.close();
     this.#hold(0);
+    this.#calls.remove(this.#place);
     this.#listener.onCancel();
   }
 }
