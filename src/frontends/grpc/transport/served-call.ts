@@ -139,7 +139,10 @@ export class ServedCall implements Call {
     stream.on('error', () => {});
     // Of a stream that was reset before all of it was read, Node says this and never `close`. Of one that is reset from here it says it before the client
     // is told, which one that is destroyed would not do any more.
-    stream.on('aborted', () => process.nextTick(() => stream.destroy()));
+    stream.on('aborted', () => {
+      process.nextTick(() => stream.destroy());
+      this.#finish();
+    });
     stream.on('close', () => this.#finish());
   }
 
