@@ -1,5 +1,5 @@
+import { bareRequest } from '../../src/streams/inference/bare-request.ts';
 import type { ModelSpec } from '../../src/streams/inference/model-spec.ts';
-import { noParameters } from '../../src/streams/inference/parameters.ts';
 import type { InferRequest } from '../../src/streams/inference/request.ts';
 import { Tensor } from '../../src/streams/tensors/tensor.ts';
 
@@ -41,15 +41,6 @@ export const echoSpec: ModelSpec = {
 };
 
 export const makeRequest = (id: string): InferRequest => ({
-  modelName: echoSpec.name,
-  modelVersion: '',
+  ...bareRequest(echoSpec.name, '', new Map([['INPUT0', new Tensor('FP32', [1, floats], Buffer.alloc(4 * floats))]])),
   id,
-  inputs: new Map([['INPUT0', new Tensor('FP32', [1, floats], Buffer.alloc(4 * floats))]]),
-  outputs: [],
-  parameters: noParameters,
-  sequenceId: 0n,
-  sequenceStart: false,
-  sequenceEnd: false,
-  priority: 0n,
-  timeoutMicroseconds: 0n,
 });

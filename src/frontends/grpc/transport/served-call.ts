@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { constants } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Unsubscribable } from 'rxjs';
 import { machineScheduler } from '../../../streams/flow/clock.ts';
 import type { Place, WaitingList } from '../../../streams/flow/waiting-list.ts';

@@ -50,7 +50,8 @@ export class RawCall {
   /** Resolves when a part of an answer has come. */
   readonly firstBytes: Promise<unknown>;
 
-  constructor(stream: ClientHttp2Stream) {
+  /** `gone` resolves with its connection: Node's client does not say of each stream that it has gone with it. */
+  constructor(stream: ClientHttp2Stream, gone: Promise<unknown>) {
     this.#stream = stream;
     this.firstBytes = new Promise((resolve) => stream.once('data', resolve));
     stream.on('error', () => {});
@@ -61,7 +62,8 @@ export class RawCall {
       this.#trailers = trailers;
     });
     stream.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
-    this.closed = new Promise((resolve) => stream.once('close', () => resolve(this.#end())));
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    this.closed = Promise.race([closed, gone]).then(() => this.#end());
     const ended = new Promise<RawEnd>((resolve) => stream.once('end', () => resolve(this.#end())));
     this.answered = Promise.race([ended, this.closed]);
   }
@@ -104,23 +106,27 @@ export class RawCall {
   /** Resets the stream, at whatever point it is, as gRPC's clients do or without a reason. */
   cancel(reason: ResetReason = 'cancel'): void {
     this.#stream.close(reason === 'cancel' ? http2.constants.NGHTTP2_CANCEL : http2.constants.NGHTTP2_NO_ERROR);
+    // Now and then Node's client says nothing more of a stream that it has reset, though the server has long let it go.
+    setImmediate(() => this.#stream.destroy());
   }
 }
 
 /** gRPC by hand, without a library that has an opinion on when a call may be cancelled. */
 export class RawClient {
   readonly session: ClientHttp2Session;
+  readonly #gone: Promise<unknown>;
 
   constructor(port: number) {
     // In MB. What waits to be sent counts, too, and above it Node hears no more answers.
     this.session = http2.connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1000, maxSendHeaderBlockLength: 2 ** 20 });
     this.session.on('error', () => {});
+    this.#gone = new Promise((resolve) => this.session.once('close', resolve));
   }
 
   /** Of a header that is undefined nothing is sent. */
   call(path: string, headers: OutgoingHttpHeaders = {}): RawCall {
     const all = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers };
-    return new RawCall(this.session.request(all, { endStream: false }));
+    return new RawCall(this.session.request(all, { endStream: false }), this.#gone);
   }
 
   /** Cuts the connection with all its calls. */

@@ -9,7 +9,7 @@ import { decode, encode, type Fields, messageType } from '../support/client.ts';
 import { echoing, HeldModel, TestDataPlane, variableSpec } from '../support/data-plane.ts';
 import { DeafClient } from '../support/deaf-client.ts';
 import { nothingIsLeft } from '../support/nothing-left.ts';
-import { framed, RawClient, type RawEnd } from '../support/raw-client.ts';
+import { framed, type RawCall, RawClient, type RawEnd } from '../support/raw-client.ts';
 import { type Serving, serve } from '../support/serving.ts';
 
 const mebibyte = 2 ** 20;
@@ -61,6 +61,15 @@ const requestTo = (model: string, fields: Fields = {}, bytes = Buffer.of(1)): Bu
     raw_input_contents: [bytes],
     ...fields,
   });
+
+/** Whatever the client makes of the answer: the model has been asked, and nothing is left. */
+const isServed = async (call: Pick<RawCall, 'send' | 'halfClose'>): Promise<void> => {
+  call.send(requestTo('held'));
+  call.halfClose();
+  await held.holds(1);
+  held.at(0).finish();
+  await nothingIsLeft(dataPlane, serving);
+};
 
 const answersIn = ({ messages }: RawEnd): readonly Fields[] =>
   messages.map((message) => decode(messageType('inference.ModelInferResponse'), message));
@@ -300,12 +309,7 @@ describe('the end of a call', () => {
 
   it('leaves nothing where HTTP allows no answer with a body', async () => {
     const deaf = await DeafClient.open(serving.server.port, 'default');
-    const call = deaf.call(unaryPath, 'HEAD');
-    call.send(requestTo('held'));
-    call.halfClose();
-    await held.holds(1);
-    held.at(0).finish();
-    await nothingIsLeft(dataPlane, serving);
+    await isServed(deaf.call(unaryPath, 'HEAD'));
     deaf.close();
   });
 });
@@ -331,12 +335,7 @@ describe('what a client sends to a call that is over', () => {
     await ended.sendFrame(Buffer.concat([framed(empty), framed(empty)]));
     // Together more than the window of the connection.
     for (let sent = 0; sent < 20 * mebibyte; sent += 2 ** 15) for (const call of [over, ended]) await call.sendFrame(Buffer.alloc(2 ** 14));
-    const call = deaf.call(unaryPath);
-    call.send(requestTo('held'));
-    call.halfClose();
-    await held.holds(1);
-    held.at(0).finish();
-    await nothingIsLeft(dataPlane, serving);
+    await isServed(deaf.call(unaryPath));
     deaf.close();
   });
 });
