@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { addCounts, type Counts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts } from './checks/counts.ts';
+import { addCounts, type Counts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts, vitestFailures } from './checks/counts.ts';
 import { pythonEnvironment } from './checks/python-environment.ts';
 
 // Every check of the project, one after the other, all of them even when one fails. `--require-python` makes it a failure that the Python
@@ -14,8 +14,14 @@ interface Step {
   readonly title: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Where the step leaves its counts, and how to read them. */
-  readonly report?: { readonly file: string; readonly read: (text: string) => Counts };
+  /** Where the step leaves its report, and how to read it. */
+  readonly report?: { readonly file: string; readonly read: (text: string) => StepReport };
+}
+
+/** What a step says of itself: its counts, and a line for each test that failed, where its own output does not end with them. */
+interface StepReport {
+  readonly counts: Counts;
+  readonly failures: readonly string[];
 }
 
 const tools = join(root, 'node_modules', '.bin');
@@ -30,24 +36,25 @@ const vitest = (title: string, args: readonly string[]): Step => {
     title,
     command: tool('vitest'),
     args: ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...args],
-    report: { file, read: vitestCounts },
+    report: { file, read: (json) => ({ counts: vitestCounts(json), failures: vitestFailures(json, root) }) },
   };
 };
 
-const readCounts = ({ report }: Step): Counts | undefined => {
+const readReport = ({ report }: Step): StepReport | undefined => {
   if (report === undefined) return undefined;
   try {
     return report.read(readFileSync(report.file, 'utf8'));
   } catch {
-    return noCounts;
+    return { counts: noCounts, failures: [] };
   }
 };
 
-const run = (step: Step): Counts => {
+const run = (step: Step): StepReport => {
   console.log(`\n=== ${step.title}`);
   const { status, error } = spawnSync(step.command, step.args, { cwd: root, env, stdio: 'inherit' });
   if (error !== undefined) console.error(error.message);
-  return stepCounts(status, readCounts(step));
+  const report = readReport(step);
+  return { counts: stepCounts(status, report?.counts), failures: report?.failures ?? [] };
 };
 
 const pythonTests = (python: string): Step => {
@@ -56,7 +63,7 @@ const pythonTests = (python: string): Step => {
     title: 'python',
     command: python,
     args: ['-m', 'pytest', join('test', 'python'), `--junit-xml=${file}`],
-    report: { file, read: pytestCounts },
+    report: { file, read: (xml) => ({ counts: pytestCounts(xml), failures: [] }) },
   };
 };
 
@@ -73,12 +80,14 @@ const steps: Step[] = [
   vitest('gates', ['test/gates']),
   vitest('tests', ['--exclude=test/gates/**']),
 ];
-const ended: { readonly title: string; readonly counts: Counts }[] = steps.map((step) => ({ title: step.title, counts: run(step) }));
+const ended: (StepReport & { readonly title: string })[] = steps.map((step) => ({ title: step.title, ...run(step) }));
 
-if ('python' in environment) ended.push({ title: 'python', counts: run(pythonTests(environment.python)) });
-else if (requiresPython) ended.push({ title: `python (${environment.missing})`, counts: stepCounts(1, undefined) });
+if ('python' in environment) ended.push({ title: 'python', ...run(pythonTests(environment.python)) });
+else if (requiresPython) ended.push({ title: `python (${environment.missing})`, counts: stepCounts(1, undefined), failures: [] });
 
 console.log('\n=== summary');
+// Once more, since a log is often cut to its end.
+for (const { failures } of ended) for (const failure of failures) console.log(`failed  ${failure}`);
 for (const { title, counts } of ended) console.log(`${counts.failed === 0 ? 'ok    ' : 'FAILED'}  ${title}: ${countsLine(counts)}`);
 if ('missing' in environment && !requiresPython) {
   console.log(`\n!!! THE PYTHON TESTS WERE LEFT OUT: ${environment.missing}.\n!!! Install Python 3 with its venv module to run them.\n`);

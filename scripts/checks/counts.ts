@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+
 /** How a step ended. A step without tests of its own, such as the linter, counts none. */
 export interface Counts {
   readonly passed: number;
@@ -17,6 +19,26 @@ export const addCounts = (a: Counts, b: Counts): Counts => ({
 export const vitestCounts = (json: string): Counts => {
   const report: { numPassedTests: number; numFailedTests: number; numPendingTests: number; numTodoTests: number } = JSON.parse(json);
   return { passed: report.numPassedTests, failed: report.numFailedTests, skipped: report.numPendingTests + report.numTodoTests };
+};
+
+interface VitestFile {
+  readonly name: string;
+  readonly status: string;
+  /** Why the file could not be run. */
+  readonly message: string;
+  readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }[];
+}
+
+/** A line for each failed test in the same report, and for each file that could not be run: which one, and the first line of each error. */
+export const vitestFailures = (json: string, root: string): readonly string[] => {
+  const { testResults }: { testResults: readonly VitestFile[] } = JSON.parse(json);
+  const firstLine = (text: string): string => text.split('\n', 1).join();
+  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(root, name);
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    if (status === 'failed' && failed.length === 0) return [`${file}: ${firstLine(message)}`];
+    return failed.map(({ fullName, failureMessages }) => `${file}: ${fullName}: ${failureMessages.map(firstLine).join('; ')}`);
+  });
 };
 
 /** From pytest's `--junit-xml` file: the attributes of its one `testsuite`. */

@@ -1,9 +1,23 @@
 import { expect, it } from 'vitest';
-import { addCounts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts } from '../../scripts/checks/counts.ts';
+import { addCounts, countsLine, noCounts, pytestCounts, stepCounts, vitestCounts, vitestFailures } from '../../scripts/checks/counts.ts';
 
 it("reads vitest's report", () => {
   const report = { numPassedTests: 7, numFailedTests: 2, numPendingTests: 1, numTodoTests: 1 };
   expect(vitestCounts(JSON.stringify(report))).toEqual({ passed: 7, failed: 2, skipped: 2 });
+});
+
+it("names in vitest's report what failed, by file and test, with the first line of each error", () => {
+  const passed = { fullName: 'a b', status: 'passed', failureMessages: [] };
+  const failed = { fullName: 'a c', status: 'failed', failureMessages: ['Error: one\n    at two', 'Error: three'] };
+  const testResults = [
+    { name: '/root/test/good.test.ts', status: 'passed', message: '', assertionResults: [passed] },
+    { name: '/root/test/bad.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
+    { name: '/root/test/worse.test.ts', status: 'failed', message: 'Error: no such module\n    at four', assertionResults: [] },
+  ];
+  expect(vitestFailures(JSON.stringify({ testResults }), '/root')).toEqual([
+    'test/bad.test.ts: a c: Error: one; Error: three',
+    'test/worse.test.ts: Error: no such module',
+  ]);
 });
 
 it("reads pytest's report, in which an error is not a failure", () => {
