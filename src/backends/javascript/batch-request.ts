@@ -30,6 +30,8 @@ export class BatchRequest implements ModelRequest {
   readonly #memory: ReadMemory;
   readonly #ports: WorkerPorts;
   readonly #at: number;
+  /** As the model sees it: from the start, or since a turn of the event loop. A signal aborted earlier would be missed by who listens to it later. */
+  #isAborted: boolean;
   #controller: AbortController | undefined;
   #parameters: Parameters | undefined;
 
@@ -39,6 +41,7 @@ export class BatchRequest implements ModelRequest {
     this.#memory = memory;
     this.#ports = ports;
     this.#at = at;
+    this.#isAborted = this.isCancelled;
     const flags = words[at + requestFields.flags] ?? 0;
     const extras = this.#text(requestFields.extrasStart);
     this.id = this.#text(requestFields.idStart);
@@ -71,7 +74,7 @@ export class BatchRequest implements ModelRequest {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.isCancelled) this.abort();
+      if (this.#isAborted) this.abort();
     }
     return this.#controller.signal;
   }
@@ -105,6 +108,7 @@ export class BatchRequest implements ModelRequest {
 
   /** Its caller has gone. */
   abort(): void {
+    this.#isAborted = true;
     this.#controller?.abort(new ModelError('the request was cancelled', 'CANCELLED'));
   }
 

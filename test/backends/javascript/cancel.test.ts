@@ -39,6 +39,41 @@ describe('a caller that goes', () => {
     expect(await run).toEqual(['0 OUT [1,1]: 1']);
   });
 
+  it('aborts the signal only after a turn of the event loop, so that who listens from the start misses nothing', async () => {
+    const { instance } = await openModel(`export default defineModel({ async execute(requests) {
+      const [{ signal }, other] = requests;
+      console.log('begun');
+      while (!requests[0].isCancelled || !other.isCancelled);
+      console.log([signal.aborted, other.signal.aborted].join());
+      await Promise.all([signal, other.signal].map((each) => new Promise((resolve) => each.addEventListener('abort', resolve))));
+      console.log([signal.aborted, other.signal.aborted].join());
+      return ${echo};
+    } });`);
+    const batch = batchOf(1, 2);
+    const run = runOf(instance, batch);
+    await until(() => log.lines.length === 1);
+    batch.onCancelled?.(0);
+    batch.onCancelled?.(1);
+    expect(await run).toEqual(['0 OUT [1,1]: 1', '1 OUT [1,1]: 2']);
+    expect(log.lines).toEqual(['begun', 'false,false', 'true,true'].map((line) => `info m_0: ${line}`));
+  });
+
+  it('has aborted the signal for who looks at it later', async () => {
+    const { instance } = await openModel(`export default defineModel({ async execute(requests) {
+      console.log('begun');
+      await new Promise((resolve) => requests[1].signal.addEventListener('abort', resolve));
+      console.log(requests[0].signal.aborted);
+      return ${echo};
+    } });`);
+    const batch = batchOf(1, 2);
+    const run = runOf(instance, batch);
+    await until(() => log.lines.length === 1);
+    batch.onCancelled?.(0);
+    batch.onCancelled?.(1);
+    await run;
+    expect(log.lines).toEqual(['info m_0: begun', 'info m_0: true']);
+  });
+
   it('is seen when it went before the batch began', async () => {
     const { instance } = await openModel(`export default defineModel({ async execute(requests) {
       console.log(requests.map(({ isCancelled, signal }) => isCancelled && signal.aborted).join());
