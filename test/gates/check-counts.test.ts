@@ -10,11 +10,11 @@ it("names in vitest's report what failed, by file and test, with the first line 
   const passed = { fullName: 'a b', status: 'passed', failureMessages: [] };
   const failed = { fullName: 'a c', status: 'failed', failureMessages: ['Error: one\n    at two', 'Error: three'] };
   const testResults = [
-    { name: '/root/test/good.test.ts', status: 'passed', message: '', assertionResults: [passed] },
-    { name: '/root/test/bad.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
-    { name: '/root/test/worse.test.ts', status: 'failed', message: 'Error: no such module\n    at four', assertionResults: [] },
+    { name: '/project/test/good.test.ts', status: 'passed', message: '', assertionResults: [passed] },
+    { name: '/project/test/bad.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
+    { name: '/project/test/worse.test.ts', status: 'failed', message: 'Error: no such module\n    at four', assertionResults: [] },
   ];
-  expect(vitestFailures(JSON.stringify({ testResults }), '/root')).toEqual([
+  expect(vitestFailures(JSON.stringify({ testResults }), '/project')).toEqual([
     'test/bad.test.ts: a c: Error: one; Error: three',
     'test/worse.test.ts: Error: no such module',
   ]);
