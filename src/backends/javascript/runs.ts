@@ -157,9 +157,10 @@ export class Runs {
       if (position >= 0) this.#waiting.splice(position, 1);
       return;
     }
+    for (const of of run.batch.requests.keys()) slot.inputs.mark(of);
+    // After the marks: a model that is ended for it looks at them.
     slot.state.isAbandoned = true;
     forgetDemand(slot, run);
-    for (const of of run.batch.requests.keys()) slot.inputs.mark(of);
     this.#config.onCancelled(slot.index, -1);
     this.#config.post({ kind: 'cancelled', slot: slot.index, of: -1 });
     this.#emitHeld(slot);

@@ -184,7 +184,11 @@ export class SlotRunner {
     this.#pendSoon(execution);
     const target = this.#target('copied');
     for await (const answer of answers) {
-      if (state.isAbandoned) break;
+      if (state.isAbandoned) {
+        // What ends the generator tells it why, though the message that says so may still be on its way.
+        for (const request of execution.requests) request.abort();
+        break;
+      }
       requireAnswer(execution, answer);
       if (state.read === this.#sent) {
         this.#outputs.reset();
