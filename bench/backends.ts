@@ -7,7 +7,7 @@ import {
   callMs,
   calls,
   python as interpreter,
-  largeFloats,
+  pythonFloats,
   smallFloats,
   writeCallers,
   writeJavascriptModels,
@@ -72,10 +72,12 @@ const python = async (rounds: number, measureMs: number): Promise<BenchPart> => 
   try {
     const small: (readonly [inFlight: number, pairs: readonly PythonPair[]])[] = [];
     for (const inFlight of smallInFlight) small.push([inFlight, await ask('small', inFlight)]);
+    const medium = await ask('medium', 8);
     const large = await ask('large', 4);
-    const ratios = small.map(([inFlight, pairs]) => [inFlight, median(pairs.map(([model, bare]) => model.cpuUs / bare.cpuUs))] as const);
+    const ratioOf = (pairs: readonly PythonPair[]): string =>
+      `**${median(pairs.map(([model, bare]) => model.cpuUs / bare.cpuUs)).toFixed(2)}**`;
     // There and back.
-    const bytes = 2 * 4 * largeFloats;
+    const bytes = 2 * 4 * pythonFloats.large;
     const rate = median(large.map(([model]) => (bytes * 1e6) / model.wallUs));
     const columns = ['model CPU µs', 'bare CPU µs', 'ratio', 'model wall µs', 'bare wall µs'];
     return {
@@ -86,9 +88,13 @@ const python = async (rounds: number, measureMs: number): Promise<BenchPart> => 
           ['in flight', ...columns],
           small.flatMap(([inFlight, pairs]) => pairs.map((pair) => [String(inFlight), ...pythonRow(pair)])),
         ),
-        `Medians: ${ratios.map(([inFlight, ratio]) => `**${ratio.toFixed(2)}** with ${inFlight} in flight`).join(', ')}. ${mostPython} would be good; the rest is what a model's API costs in Python, and the graph.`,
+        `Medians: ${small.map(([inFlight, pairs]) => `${ratioOf(pairs)} with ${inFlight} in flight`).join(', ')}. ${mostPython} would be good; the rest is what a model's API costs in Python, and the graph.`,
+        'The same with 1 MiB, 8 in flight, in batches of up to 8:',
+        table(columns, medium.map(pythonRow)),
+        `Median: ${ratioOf(medium)}.`,
         'The same with 8 MiB, 4 in flight:',
         table(columns, large.map(pythonRow)),
+        `Median: ${ratioOf(large)}.`,
         `To Python and back: **${(rate / 1e9).toFixed(2)} GB/s**. The bar is ${leastBytesPerSecond / 1e9} GB/s.`,
       ].join('\n\n'),
       faults: [...(rate < leastBytesPerSecond ? [`8 MiB tensors to Python and back at ${(rate / 1e9).toFixed(2)} GB/s`] : [])],

@@ -4,11 +4,11 @@ import { checkFloats, floatsRequest } from '../in-process/floats.ts';
 import { openServer } from '../in-process/open-server.ts';
 import { inTurn } from '../measure/in-turn.ts';
 import { BarePython } from './bare-python.ts';
-import { largeFloats, python, smallFloats } from './repository.ts';
+import { python, pythonFloats } from './repository.ts';
 
 export interface PythonRun {
   readonly repository: string;
-  readonly size: 'small' | 'large';
+  readonly size: keyof typeof pythonFloats;
   readonly rounds: number;
   readonly measureMs: number;
   readonly inFlight: number;
@@ -20,7 +20,7 @@ export type PythonPair = readonly [model: AskResult, bare: AskResult];
 useEngineFlags();
 // `node bench/backends/python-main.ts RUN`, where RUN is a `PythonRun` as JSON; prints pairs as JSON.
 const { repository, size, rounds, measureMs, inFlight }: PythonRun = JSON.parse(process.argv[2] ?? '');
-const floats = size === 'small' ? smallFloats : largeFloats;
+const floats = pythonFloats[size];
 const tensor = Buffer.from(Float32Array.from({ length: floats }, (_, index) => index).buffer);
 const { dataPlane, close } = await openServer(repository);
 const model = dataPlane.model(size, '');

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const smallFloats = 16;
-/** 8 MiB. */
-export const largeFloats = 2 * 2 ** 20;
+/** Elements of an FP32 tensor of so many MiB. */
+const mebibytes = (count: number): number => (count * 2 ** 20) / 4;
+/** Models of `writePythonModels`, by how many elements their tensors have. */
+export const pythonFloats = { small: smallFloats, medium: mebibytes(1), large: mebibytes(8) } as const;
 export const calls = 32;
 export const callMs = 50;
 
@@ -100,11 +102,12 @@ export const writeJavascriptModels = (): string => {
   return repository;
 };
 
-/** The identity model in Python, for small tensors and for large ones. */
+/** The identity model in Python, for small tensors, for those of 1 MiB and for those of 8 MiB. */
 export const writePythonModels = (): string => {
   const repository = folder();
   write(repository, 'small', identity('python', smallFloats, 64), ['model.py', pythonIdentity]);
-  write(repository, 'large', identity('python', largeFloats, 1), ['model.py', pythonIdentity]);
+  write(repository, 'medium', identity('python', pythonFloats.medium, 8), ['model.py', pythonIdentity]);
+  write(repository, 'large', identity('python', pythonFloats.large, 1), ['model.py', pythonIdentity]);
   return repository;
 };
 

@@ -1,5 +1,6 @@
 import type { Subscription } from 'rxjs';
 import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
+import { WaitOrder } from '../../src/operators/ensembles/wait-order.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { runModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';
@@ -170,6 +171,7 @@ export class EnsembleWorld {
     const life = runGraph({
       graph,
       models: { find: (name) => this.#models.get(name) ?? missing(name) },
+      waitOrder: new WaitOrder(),
       maxQueueSize: 1000,
       layers: [],
       sink: () => {},

@@ -1,3 +1,4 @@
+import { WaitOrder } from '../operators/ensembles/wait-order.ts';
 import type { InferError } from '../streams/inference/error.ts';
 import { ConfigFaults, fault } from './config/findings.ts';
 import { loadOrder } from './ensembles/load-order.ts';
@@ -10,7 +11,7 @@ import { readFolder } from './read-folder.ts';
 import type { ReadModel } from './read-model.ts';
 import type { ModelFolder } from './scan.ts';
 
-export interface LoadModelsConfig extends Omit<LoadModelConfig, 'loaded' | 'stepModels'> {
+export interface LoadModelsConfig extends Omit<LoadModelConfig, 'loaded' | 'stepModels' | 'waitOrder'> {
   readonly autoComplete: boolean;
   /** Models loaded at a time. */
   readonly loadLimit: number;
@@ -26,7 +27,12 @@ export const loadModels = async (folders: readonly ModelFolder[], options: LoadM
   const { registry, loadLimit } = options;
   const ensembles = new Map<string, ReadModel>();
   const names = new Set<string>();
-  const config: LoadModelConfig = { ...options, loaded: loadedModels(registry, names), stepModels: stepModels(registry) };
+  const config: LoadModelConfig = {
+    ...options,
+    loaded: loadedModels(registry, names),
+    stepModels: stepModels(registry),
+    waitOrder: new WaitOrder(),
+  };
 
   await loadAll(folders, loadLimit, async (folder) => {
     const model = await readFolder(folder, config);

@@ -74,6 +74,7 @@ const files: Files = {
   ...identityModel('stuck', { in: { X: one }, out: { Y: one }, rest: delayed(600_000) }),
   ...script('first_last', first_last, ''),
   ...script('count', counting, `${decoupled} ${serial}`),
+  ...script('count_too', counting, `${decoupled} ${serial}`),
   ...script('join', joining, '', ['P', 'Q']),
   ...ensembleModel('squares', [repeat('n'), square('n', 'OUT')], { in: repeatIn, ...out }),
   ...ensembleModel('cubes', [square('IN', 'n'), { ...square('n', 'm'), model: 'square_again' }, step('fast', 'm', 'OUT')], {
@@ -89,6 +90,8 @@ const files: Files = {
   ),
   ...ensembleModel('held', [repeat('n'), step('first_last', 'n', 'OUT')], { in: repeatIn, ...out }),
   ...ensembleModel('itself', [step('count', 'IN', 'n'), step('count', 'n', 'OUT')], { in: { IN: one }, ...out }),
+  ...ensembleModel('there', [step('count', 'IN', 'n'), step('count_too', 'n', 'OUT')], { in: { IN: one }, ...out }),
+  ...ensembleModel('back', [step('count_too', 'IN', 'n'), step('count', 'n', 'OUT')], { in: { IN: one }, ...out }),
   ...ensembleModel('halts', [repeat('n'), step('stuck', 'n', 'OUT')], { in: repeatIn, ...out }, 'max_inflight_requests: 2'),
 };
 
@@ -165,6 +168,12 @@ describe.each([
 
   it('a model that is asked by two steps and has one instance does not wait for itself', async () => {
     expect(await answers(ofOne('itself', 'a', 1000))).toEqual(Array(1000).fill('7'));
+    await ensembles.settled();
+  });
+
+  it('models that ensembles ask in opposite order, with one instance each, do not wait for each other', async () => {
+    const asked = [ofOne('there', 'a', 1000), ofOne('back', 'b', 1000), ofOne('there', 'c', 1000)];
+    expect(await Promise.all(asked.map((question) => answers(question)))).toEqual(asked.map(() => Array(1000).fill('7')));
     await ensembles.settled();
   });
 

@@ -2,6 +2,7 @@ import { Observable, type Subscriber, type Subscription } from 'rxjs';
 import { onTestFinished } from 'vitest';
 import type { StepModel } from '../../src/operators/ensembles/ensemble.ts';
 import { runGraph } from '../../src/operators/ensembles/run-graph.ts';
+import { type StepWaits, WaitOrder } from '../../src/operators/ensembles/wait-order.ts';
 import type { RunningModel } from '../../src/operators/run-model.ts';
 import { compileGraph } from '../../src/repository/ensembles/compile-graph.ts';
 import { decoupledWithin } from '../../src/repository/ensembles/decoupled-within.ts';
@@ -14,6 +15,9 @@ import type { InferRequest } from '../../src/streams/inference/request.ts';
 import type { InferResponse } from '../../src/streams/inference/response.ts';
 import { Tensor } from '../../src/streams/tensors/tensor.ts';
 import { makeInput, makeLog, makeRequest, makeSpec } from './model.ts';
+
+/** Of a step that answers once, before others that do. */
+export const noWaits: StepWaits = { models: new Set(), behind: new Set() };
 
 /** One request that an ensemble has made of a model, answered when a test says so. */
 export class Asked {
@@ -149,6 +153,7 @@ export class HandEnsemble {
           return model;
         },
       },
+      waitOrder: new WaitOrder(),
       maxQueueSize,
       layers: [],
       sink: (event) => this.events.push(event),

@@ -1,4 +1,5 @@
 import type { Shape } from '../../streams/tensors/shape.ts';
+import type { StepWaits } from './wait-order.ts';
 
 /**
  * What becomes of a shape where only one side of a wire batches. `add`: the taker batches, so a tensor of its very dimensions becomes a batch of one. `strip`:
@@ -40,11 +41,7 @@ export interface GraphStep {
   readonly branch: number;
   /** Of its outputs: another one where it answers many times. */
   readonly outputBranch: number;
-  /**
-   * A step behind it asks a model that answers many times and that it asks too, perhaps by way of other ensembles. That model may keep its instance while it
-   * waits: it must not be told to wait for those behind.
-   */
-  readonly isAskedAgain: boolean;
+  readonly waits: StepWaits;
 }
 
 /**

@@ -14,6 +14,7 @@ import type { EnsembleRun } from './ensemble-run.ts';
 import type { EnsembleStepRun } from './ensemble-step-run.ts';
 import { type AheadMarks, RowsAhead } from './rows-ahead.ts';
 import { StepDesk } from './step-desk.ts';
+import type { WaitOrder } from './wait-order.ts';
 
 /** A version of a model as an ensemble uses it. */
 export interface StepModel {
@@ -33,6 +34,8 @@ export interface StepModels {
 export interface EnsembleConfig {
   readonly graph: EnsembleGraph;
   readonly models: StepModels;
+  /** Of all ensembles that use these models. */
+  readonly waitOrder: WaitOrder;
   /** Requests that may wait for a permit of a step. */
   readonly maxQueueSize: number;
   readonly sink: EventSink;
@@ -65,7 +68,7 @@ export class Ensemble {
   readonly planOf: (requested: readonly RequestedOutput[]) => RunPlan;
   readonly #config: EnsembleConfig;
   readonly #marks: AheadMarks;
-  /** Of steps that are never told to wait. */
+  /** Of steps that are not told to wait. */
   readonly #endlessMarks: AheadMarks;
   /** By step. */
   readonly #desks: readonly StepDesk<EnsembleStepRun>[];
@@ -131,10 +134,10 @@ export class Ensemble {
   }
 
   /** How far a step of a request is ahead; undefined for one that answers once. */
-  aheadOf({ ahead }: EnsembleRun, { index, branch, outputBranch, isAskedAgain }: GraphStep): RowsAhead | undefined {
+  aheadOf({ ahead }: EnsembleRun, { index, branch, outputBranch, waits }: GraphStep): RowsAhead | undefined {
     const known = ahead[index];
     if (known !== undefined || branch === outputBranch) return known;
-    const made = new RowsAhead(isAskedAgain ? this.#endlessMarks : this.#marks);
+    const made = new RowsAhead(this.#config.waitOrder.isCircular(waits) ? this.#endlessMarks : this.#marks);
     ahead[index] = made;
     return made;
   }

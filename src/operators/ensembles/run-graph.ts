@@ -30,7 +30,7 @@ export interface RunGraphConfig extends EnsembleConfig {
  */
 export const runGraph = (config: RunGraphConfig): Observable<RunningModel> =>
   new Observable((subscriber) => {
-    const { graph, models, cache } = config;
+    const { graph, models, waitOrder, cache } = config;
     const door = new Door();
     const ensemble = new Ensemble(config);
     const ask: Infer = (request) =>
@@ -47,6 +47,7 @@ export const runGraph = (config: RunGraphConfig): Observable<RunningModel> =>
           return false;
         }
       });
+    subscriber.add(waitOrder.add(graph.steps.map(({ waits }) => waits)));
     subscriber.add(() => {
       door.close();
       ensemble.stop(stoppingError);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Observable, switchMap } from 'rxjs';
 import type { StepModels } from '../../operators/ensembles/ensemble.ts';
 import { type RunGraphConfig, runGraph } from '../../operators/ensembles/run-graph.ts';
+import type { WaitOrder } from '../../operators/ensembles/wait-order.ts';
 import { requestLayers } from '../../operators/layers/request-layers.ts';
 import type { RunningModel } from '../../operators/run-model.ts';
 import { epochMs, type Scheduler } from '../../streams/flow/clock.ts';
@@ -14,6 +15,7 @@ import type { PreparedEnsemble } from './prepare-ensemble.ts';
 
 export interface AssembleEnsembleConfig {
   readonly stepModels: StepModels;
+  readonly waitOrder: WaitOrder;
   readonly sink: EventSink;
   readonly scheduler: Scheduler;
   readonly log: Log;
@@ -38,10 +40,11 @@ export const ensembleFingerprint = async ({ spec, files, models }: PreparedEnsem
 /** The graph of one version of an ensemble, and the layers around. Subscribing loads it, unsubscribing unloads it. */
 export const assembleEnsemble = (prepared: PreparedEnsemble, options: AssembleEnsembleConfig): Observable<RunningModel> => {
   const { spec, graph } = prepared;
-  const { stepModels, sink, scheduler, log, cache } = options;
+  const { stepModels, waitOrder, sink, scheduler, log, cache } = options;
   const config: RunGraphConfig = {
     graph,
     models: stepModels,
+    waitOrder,
     maxQueueSize: spec.maxQueueSize,
     layers: requestLayers({ spec, sink: countFailuresTwice(sink), scheduler }),
     sink,

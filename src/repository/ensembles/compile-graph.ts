@@ -1,7 +1,7 @@
 import type { BatchFit, EnsembleGraph, GraphTap, GraphWire } from '../../operators/ensembles/ensemble-graph.ts';
 import type { ModelSpec, TensorSpec } from '../../streams/inference/model-spec.ts';
 import type { StepsConfig } from './check-steps.ts';
-import { findAskedAgain } from './find-asked-again.ts';
+import { findWaits } from './find-waits.ts';
 import { orderSteps } from './order-steps.ts';
 
 const batches = ({ maxBatchSize }: ModelSpec): boolean => maxBatchSize > 0;
@@ -44,11 +44,12 @@ export const compileGraph = ({ ensemble, steps, models, branches, decoupledWithi
     ensemble.inputs.map(({ name }) => name),
     steps,
   );
-  const askedAgain = findAskedAgain({ steps, order, decoupledWithin });
+  const waits = findWaits({ steps, order, decoupledWithin });
   const compiled = order.flatMap((index) => {
     const step = steps[index];
     const model = models[index];
-    if (step === undefined || model === undefined) return [];
+    const stepWaits = waits[index];
+    if (step === undefined || model === undefined || stepWaits === undefined) return [];
     const taps = [...step.inputs].map(([name, tensor]) => tap(name, tensor, model, model.inputs));
     const outputs = [...step.outputs].map(([name, tensor]) => ({ name, wire: addWire(tensor, model) }));
     const branch = wires[taps[0]?.wire ?? 0]?.branch ?? 0;
@@ -62,7 +63,7 @@ export const compileGraph = ({ ensemble, steps, models, branches, decoupledWithi
         modelOutputs: model.outputs.map(({ name }) => name),
         branch,
         outputBranch: wires[outputs[0]?.wire ?? 0]?.branch ?? branch,
-        isAskedAgain: askedAgain.has(index),
+        waits: stepWaits,
       },
     ];
   });

@@ -3,11 +3,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { noCacheStageCounters } from '../../../src/operators/cache/response-cache.ts';
 import type { EnsembleGraph } from '../../../src/operators/ensembles/ensemble-graph.ts';
 import { type RunGraphConfig, runGraph } from '../../../src/operators/ensembles/run-graph.ts';
+import { WaitOrder } from '../../../src/operators/ensembles/wait-order.ts';
 import type { RunningModel } from '../../../src/operators/run-model.ts';
 import type { InferenceEvent } from '../../../src/streams/inference/events.ts';
 import type { Layer } from '../../../src/streams/inference/infer.ts';
 import { Tensor, type Tensors } from '../../../src/streams/tensors/tensor.ts';
-import { HandModel } from '../../support/hand-ensemble.ts';
+import { HandModel, noWaits } from '../../support/hand-ensemble.ts';
 import { makeLog, makeRequest } from '../../support/model.ts';
 
 /** IN → a → t → b → OUT, whose steps the config has the other way round. */
@@ -31,7 +32,7 @@ const graph: EnsembleGraph = {
     modelOutputs: ['y'],
     branch: 0,
     outputBranch: 0,
-    isAskedAgain: false,
+    waits: noWaits,
   })),
   maxInflightRequests: 0,
 };
@@ -50,7 +51,14 @@ describe('an ensemble among other models', () => {
       if (model === undefined || version !== '3') throw new Error(`no ${name} of version ${version}`);
       return model;
     };
-    const config = { graph, models: { find }, maxQueueSize: 9, layers: [], sink: (event: InferenceEvent) => events.push(event) };
+    const config = {
+      graph,
+      models: { find },
+      waitOrder: new WaitOrder(),
+      maxQueueSize: 9,
+      layers: [],
+      sink: (event: InferenceEvent) => events.push(event),
+    };
     life = runGraph({ ...config, log: makeLog(), epochMs: () => 5, ...fields }).subscribe((each) => {
       running = each;
     });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EnsembleGraph, GraphStep } from '../../../src/operators/ensembles/ensemble-graph.ts';
 import { ensemblePlans, planEnsemble } from '../../../src/operators/ensembles/ensemble-plan.ts';
 import type { RequestedOutput } from '../../../src/streams/inference/request.ts';
+import { noWaits } from '../../support/hand-ensemble.ts';
 
 const wire = (slot: number, branch = 0) => ({ name: `w${branch}.${slot}`, branch, slot });
 const tap = (name: string, at: number) => ({ name, wire: at, fit: 'as-is', dims: [1] }) as const;
@@ -15,7 +16,7 @@ const makeStep = (fields: Partial<GraphStep>): GraphStep => ({
   modelOutputs: [],
   branch: 0,
   outputBranch: 0,
-  isAskedAgain: false,
+  waits: noWaits,
   ...fields,
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type StepWaits, WaitOrder } from '../../../src/operators/ensembles/wait-order.ts';
 import { decoupledWithin } from '../../../src/repository/ensembles/decoupled-within.ts';
-import { findAskedAgain } from '../../../src/repository/ensembles/find-asked-again.ts';
+import { findWaits } from '../../../src/repository/ensembles/find-waits.ts';
 import { orderSteps } from '../../../src/repository/ensembles/order-steps.ts';
 import type { EnsembleStep, ModelSpec } from '../../../src/streams/inference/model-spec.ts';
 import { makeSpec } from '../../support/model.ts';
@@ -21,9 +22,9 @@ const outer = ensembleOf('outer', true, step('plain', 'a', 'b'), step('inner', '
 const models = new Map([many, plain, inner, outer].map((spec) => [spec.name, spec]));
 const find = (name: string): ModelSpec | undefined => models.get(name);
 
-const askedAgain = (...steps: readonly EnsembleStep[]): readonly number[] => {
+const waitsOf = (...steps: readonly EnsembleStep[]): readonly StepWaits[] => {
   const within = steps.map(({ modelName }) => decoupledWithin(find(modelName) ?? plain, find));
-  return [...findAskedAgain({ steps, order: orderSteps(['IN'], steps), decoupledWithin: within })];
+  return findWaits({ steps, order: orderSteps(['IN'], steps), decoupledWithin: within });
 };
 
 it('finds the models that answer many times within another, and no others', () => {
@@ -32,19 +33,35 @@ it('finds the models that answer many times within another, and no others', () =
   expect([...decoupledWithin(plain, find)]).toEqual([]);
 });
 
-describe('steps that are asked again', () => {
-  it.each<[string, readonly EnsembleStep[], readonly number[]]>([
-    ['by the next step', [step('many', 'IN', 't'), step('many', 't', 'OUT')], [0]],
+it('finds what the steps behind a step ask, in whatever order they are written', () => {
+  const waits = waitsOf(step('plain', 'u', 'v'), step('inner', 't', 'u'), step('many', 'IN', 't'), step('outer', 'v', 'OUT'));
+  expect(waits.map(({ models, behind }) => [[...models].toSorted(), [...behind].toSorted()])).toEqual([
+    [[], ['inner', 'many', 'outer']],
     [
-      'by a later one, in whatever order they are written',
+      ['inner', 'many'],
+      ['inner', 'many', 'outer'],
+    ],
+    [['many'], ['inner', 'many', 'outer']],
+    [['inner', 'many', 'outer'], []],
+  ]);
+});
+
+describe('steps that are not told to wait', () => {
+  it.each<[string, readonly EnsembleStep[], readonly number[]]>([
+    ['one whose model the next step asks', [step('many', 'IN', 't'), step('many', 't', 'OUT')], [0]],
+    [
+      'one whose model a later step asks, in whatever order they are written',
       [step('many', 'u', 'OUT'), step('plain', 't', 'u'), step('many', 'IN', 't')],
       [2],
     ],
-    ['within an ensemble', [step('many', 'IN', 't'), step('outer', 't', 'OUT')], [0]],
-    ['of an ensemble', [step('outer', 'IN', 't'), step('plain', 't', 'u'), step('inner', 'u', 'OUT')], [0]],
-    ['not beside each other', [step('many', 'IN', 't'), step('many', 'IN', 'u')], []],
-    ['not where they answer once', [step('plain', 'IN', 't'), step('plain', 't', 'OUT')], []],
+    ['one whose model is asked within an ensemble', [step('many', 'IN', 't'), step('outer', 't', 'OUT')], [0]],
+    ['an ensemble within which it is asked', [step('outer', 'IN', 't'), step('plain', 't', 'u'), step('inner', 'u', 'OUT')], [0]],
+    ['none of steps beside each other', [step('many', 'IN', 't'), step('many', 'IN', 'u')], []],
+    ['none that answers once', [step('plain', 'IN', 't'), step('plain', 't', 'OUT')], []],
   ])('%s', (_, steps, expected) => {
-    expect(askedAgain(...steps)).toEqual(expected);
+    const order = new WaitOrder();
+    const waits = waitsOf(...steps);
+    order.add(waits);
+    expect(waits.flatMap((each, index) => (order.isCircular(each) ? [index] : []))).toEqual(expected);
   });
 });
