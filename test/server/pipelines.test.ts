@@ -35,18 +35,29 @@ const callsOn = `const [model, ...rest] = request.input('IN', 'BYTES').strings()
   const answer = await context.infer({ model, inputs: { IN: texts(...rest) } }, { request });
   return { outputs: { OUT: texts(...answer.output('OUT', 'BYTES').strings()) } };`;
 
-/** Hears 32 streams of 50 answers at once, and says how many came whole and in order. */
-const streams = `const hear = async (from) => {
-    const values = Int32Array.from({ length: 50 }, (_, n) => from + n);
-    const zeros = (length) => ({ datatype: 'UINT32', shape: [length], data: new Uint32Array(length) });
-    const inputs = { IN: { datatype: 'INT32', shape: [50], data: values }, DELAY: zeros(50), WAIT: zeros(1) };
-    const heard = [];
-    for await (const answer of context.inferMany({ model: 'repeat', inputs }, { request })) {
-      if (answer.outputNames.includes('OUT')) heard.push(answer.output('OUT', 'INT32').data[0]);
-    }
-    return heard.join() === values.join();
+/** `open` begins a stream of so many answers, `hear` says whether it came whole and in order. */
+const repeated = `const valuesOf = (from, count) => Int32Array.from({ length: count }, (_, n) => from + n);
+  const zeros = (length) => ({ datatype: 'UINT32', shape: [length], data: new Uint32Array(length) });
+  const open = (from, count) => {
+    const inputs = { IN: { datatype: 'INT32', shape: [count], data: valuesOf(from, count) }, DELAY: zeros(count), WAIT: zeros(1) };
+    return context.inferMany({ model: 'repeat', inputs }, { request });
   };
-  const all = await Promise.all(Array.from({ length: 32 }, (_, n) => hear(1000 * n)));
+  const hear = async (answers, from, count) => {
+    const heard = [];
+    for await (const answer of answers) if (answer.outputNames.includes('OUT')) heard.push(answer.output('OUT', 'INT32').data[0]);
+    return heard.join() === valuesOf(from, count).join();
+  };`;
+
+/** Hears 32 streams of 50 answers at once, and says how many came whole and in order. */
+const streams = `${repeated}
+  const all = await Promise.all(Array.from({ length: 32 }, (_, n) => hear(open(1000 * n, 50), 1000 * n, 50)));
+  return { outputs: { OUT: texts(String(all.filter(Boolean).length)) } };`;
+
+/** The same of four longer ones, which it begins together and hears one after the other, the last one first. */
+const backwards = `${repeated}
+  const opened = [0, 1, 2, 3].map((n) => open(10000 * n, 5000));
+  const all = [];
+  for (const n of [3, 2, 1, 0]) all.push(await hear(opened[n], 10000 * n, 5000));
   return { outputs: { OUT: texts(String(all.filter(Boolean).length)) } };`;
 
 const control = (kind: string, rest: string): string =>
@@ -99,6 +110,7 @@ const files: Files = {
   'repeat/config.pbtxt': repeatConfig(),
   'repeat/1/': '',
   ...scripted('streams', streams),
+  ...scripted('backwards', backwards),
   ...scripted(
     'parameters',
     `const parameters = Object.fromEntries(request.parameters);
@@ -203,6 +215,10 @@ describe('models that call models', () => {
     await until(() => running('ten') === 10);
     for (const caller of all) caller.unsubscribe();
     await until(() => running('ten') + running('waits_for_ten') === 0);
+  });
+
+  it('hear streams of a model with one instance in whatever order', async () => {
+    expect(await ask('backwards', 'x')).toEqual(['4']);
   });
 
   it('hear 32 streams at once, each in its order', async () => {

@@ -1,5 +1,5 @@
 import { Subject, takeUntil } from 'rxjs';
-import type { Demand } from '../../streams/flow/demand.ts';
+import { AnswersAhead } from '../../streams/inference/answers-ahead.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
@@ -8,51 +8,23 @@ import { packTensors, unpackTensors } from './packed-tensors.ts';
 import { fromWireParameters, toWireParameters } from './wire-parameters.ts';
 import type { CallMade, ToWorker, WireError } from './worker-protocol.ts';
 
-/** Answers that may wait in the worker to be read: first mark, above which a model that can wait does so, and second, above which the call ends. */
-const marks = { answers: [64, 1024], bytes: [4 * 2 ** 20, 64 * 2 ** 20] } as const;
-
-/** A call under way, and how much room there is for more answers. */
-class OpenCall implements Demand {
+/** A call under way. */
+class OpenCall {
   readonly slot: number;
   readonly of: number;
   readonly model: string;
   readonly answers: CallMade['answers'];
   /** Ends the call, also one that answers before `subscribe` has returned. */
   readonly stop = new Subject<void>();
-  onOpen: (() => void) | undefined;
+  /** Of answers that wait in the worker to be read. */
+  readonly ahead = new AnswersAhead();
   received = 0;
-  /** Bytes of each answer that was not read yet, and of all. */
-  readonly #unread: number[] = [];
-  #unreadBytes = 0;
 
   constructor({ slot, of, model, answers }: CallMade) {
     this.slot = slot;
     this.of = of;
     this.model = model;
     this.answers = answers;
-  }
-
-  get isOpen(): boolean {
-    return this.#hasRoom(0);
-  }
-
-  get isFull(): boolean {
-    return !this.#hasRoom(1);
-  }
-
-  add(bytes: number): void {
-    this.#unread.push(bytes);
-    this.#unreadBytes += bytes;
-  }
-
-  read(count: number): void {
-    const wasOpen = this.isOpen;
-    for (const bytes of this.#unread.splice(0, count)) this.#unreadBytes -= bytes;
-    if (!wasOpen && this.isOpen) this.onOpen?.();
-  }
-
-  #hasRoom(mark: 0 | 1): boolean {
-    return this.#unread.length < marks.answers[mark] && this.#unreadBytes < marks.bytes[mark];
   }
 }
 
@@ -88,7 +60,7 @@ export class CallDesk {
       this.#end(call, toInferError(error));
       return;
     }
-    const request = requestOf(message, { modelName, caller: callerOf(message, requests) }, open);
+    const request = requestOf(message, { modelName, caller: callerOf(message, requests) }, open.ahead);
     calls
       .infer(request)
       .pipe(takeUntil(open.stop))
@@ -100,8 +72,8 @@ export class CallDesk {
   }
 
   /** The model has read so many answers. */
-  read(call: number, count: number): void {
-    this.#open[call]?.read(count);
+  read(call: number, count: number, bytes: number): void {
+    this.#open[call]?.ahead.take(count, bytes);
   }
 
   cancel(call: number): void {
@@ -128,12 +100,11 @@ export class CallDesk {
       return;
     }
     const { tensors, memory } = packTensors(response.outputs);
-    if (open.isFull) {
-      const text = `more answers of model '${open.model}' than ${marks.answers[1]}, or ${marks.bytes[1]} bytes, wait to be read`;
-      this.#end(call, new InferError('RESOURCE_EXHAUSTED', text));
+    if (open.ahead.isTooFar) {
+      this.#end(call, new InferError('RESOURCE_EXHAUSTED', `too many answers of model '${open.model}' wait to be read`));
       return;
     }
-    if (open.answers === 'many') open.add(memory.byteLength);
+    if (open.answers === 'many') open.ahead.give(memory.byteLength);
     const { modelName, modelVersion, id, parameters, isLast, error } = response;
     this.#config.post(
       {
@@ -180,7 +151,7 @@ const callerOf = ({ of, model }: CallMade, requests: readonly InferRequest[]): C
   return (requests.find(({ caller }) => isWaiting(model, caller)) ?? requests[0])?.caller;
 };
 
-const requestOf = (message: CallMade, caller: Caller, demand: Demand): InferRequest => ({
+const requestOf = (message: CallMade, caller: Caller, ahead: AnswersAhead): InferRequest => ({
   modelName: message.model,
   modelVersion: message.version,
   id: message.id,
@@ -193,5 +164,5 @@ const requestOf = (message: CallMade, caller: Caller, demand: Demand): InferRequ
   priority: message.priority,
   timeoutMicroseconds: message.timeoutMicroseconds,
   caller,
-  demand: message.answers === 'many' ? demand : undefined,
+  demand: message.answers === 'many' ? ahead : undefined,
 });

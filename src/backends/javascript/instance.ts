@@ -174,7 +174,7 @@ export class JavascriptInstance implements Instance {
         this.#calls.cancel(message.call);
         return;
       case 'call-read':
-        this.#calls.read(message.call, message.count);
+        this.#calls.read(message.call, message.count, message.bytes);
         return;
       case 'ask-ready':
         this.#wire.send({

@@ -76,7 +76,7 @@ export interface ExecuteContext extends LoadContext {
   infer(call: ModelCall, options?: CallOptions): Promise<CallAnswer>;
   /**
    * Asks another model that answers any number of times. An answer that has failed among others is thrown, and ends the iteration. A model that can wait
-   * makes no more answers than are read. Ending the iteration early cancels the call; so do a thousand answers, or 64 MiB, that wait to be read.
+   * does so while 16,384 answers, or 64 MiB, were not read; twice that ends the call. Ending the iteration early cancels it.
    */
   inferMany(call: ModelCall, options?: CallOptions): AsyncIterableIterator<CallAnswer>;
 }

@@ -66,14 +66,16 @@ export class WorkerCalls {
     });
     const post = this.#post;
     return (async function* () {
-      let read = 0;
+      let count = 0;
+      let bytes = 0;
       try {
         while (true) {
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-            read++;
-            if (end === undefined && (read === readAtOnce || waiting.length === 0)) {
-              post({ kind: 'call-read', call: number, count: read });
-              read = 0;
+            count++;
+            bytes += next.memory.byteLength;
+            if (end === undefined && (count === readAtOnce || waiting.length === 0)) {
+              post({ kind: 'call-read', call: number, count, bytes });
+              count = bytes = 0;
             }
             if (next.error !== undefined) throw toModelError(next.error);
             yield new ReceivedAnswer(next);

@@ -60,8 +60,8 @@ export type FromWorker =
   | LogLine
   | CallMade
   | { readonly kind: 'call-cancelled'; readonly call: number }
-  /** So many answers of a call have been read. */
-  | { readonly kind: 'call-read'; readonly call: number; readonly count: number }
+  /** So many answers of a call have been read, of so many bytes. */
+  | { readonly kind: 'call-read'; readonly call: number; readonly count: number; readonly bytes: number }
   | { readonly kind: 'ask-ready'; readonly question: number; readonly model: string; readonly version: string }
   | MetricMade
   | { readonly kind: 'ask-metric'; readonly question: number; readonly metric: number }

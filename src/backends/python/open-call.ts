@@ -1,13 +1,6 @@
 import type { Subscription } from 'rxjs';
-import type { Demand } from '../../streams/flow/demand.ts';
+import { AnswersAhead } from '../../streams/inference/answers-ahead.ts';
 import { type Frame, frameFlags } from './frames.ts';
-
-/**
- * Answers of one call, or their bytes, that the model has not taken: from there on the called model waits where it can. Many, since a model may make
- * several calls of one that answers them in turn, and take the answers in another order.
- */
-const mostAhead = 16_384;
-const mostBytesAhead = 64 * 2 ** 20;
 
 /** As `ModelCall.encode` of `stub/weir_stub/calls.py` writes it. */
 export interface CallHead {
@@ -26,7 +19,7 @@ export interface CallHead {
 }
 
 /** A request that a model's process makes of another model, and how far that is ahead with its answers. */
-export class OpenCall implements Demand {
+export class OpenCall extends AnswersAhead {
   readonly id: number;
   readonly batch: number;
   readonly model: string;
@@ -35,13 +28,11 @@ export class OpenCall implements Demand {
   readonly length: number;
   readonly isDecoupled: boolean;
   subscription: Subscription | undefined;
-  onOpen: (() => void) | undefined;
   isOver = false;
   answers = 0;
-  #ahead = 0;
-  #bytesAhead = 0;
 
   constructor({ id, flags, block, length }: Frame, { batch, model }: CallHead) {
+    super();
     this.id = id;
     this.batch = batch;
     this.model = model;
@@ -50,19 +41,7 @@ export class OpenCall implements Demand {
     this.isDecoupled = (flags & frameFlags.isDecoupled) !== 0;
   }
 
-  get isOpen(): boolean {
-    return this.isOver || (this.#ahead < mostAhead && this.#bytesAhead < mostBytesAhead);
-  }
-
-  give(bytes: number): void {
-    this.#ahead++;
-    this.#bytesAhead += bytes;
-  }
-
-  take(answers: number, bytes: number): void {
-    const wasOpen = this.isOpen;
-    this.#ahead -= answers;
-    this.#bytesAhead -= bytes;
-    if (!wasOpen && this.isOpen) this.onOpen?.();
+  override get isOpen(): boolean {
+    return this.isOver || super.isOpen;
   }
 }
