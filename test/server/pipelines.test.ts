@@ -35,30 +35,46 @@ const callsOn = `const [model, ...rest] = request.input('IN', 'BYTES').strings()
   const answer = await context.infer({ model, inputs: { IN: texts(...rest) } }, { request });
   return { outputs: { OUT: texts(...answer.output('OUT', 'BYTES').strings()) } };`;
 
-/** `open` begins a stream of so many answers, `hear` says whether it came whole and in order. */
-const repeated = `const valuesOf = (from, count) => Int32Array.from({ length: count }, (_, n) => from + n);
-  const zeros = (length) => ({ datatype: 'UINT32', shape: [length], data: new Uint32Array(length) });
-  const open = (from, count) => {
-    const inputs = { IN: { datatype: 'INT32', shape: [count], data: valuesOf(from, count) }, DELAY: zeros(count), WAIT: zeros(1) };
-    return context.inferMany({ model: 'repeat', inputs }, { request });
-  };
-  const hear = async (answers, from, count) => {
-    const heard = [];
-    for await (const answer of answers) if (answer.outputNames.includes('OUT')) heard.push(answer.output('OUT', 'INT32').data[0]);
-    return heard.join() === valuesOf(from, count).join();
-  };`;
-
 /** Hears 32 streams of 50 answers at once, and says how many came whole and in order. */
-const streams = `${repeated}
-  const all = await Promise.all(Array.from({ length: 32 }, (_, n) => hear(open(1000 * n, 50), 1000 * n, 50)));
+const streams = `const hear = async (from) => {
+    const values = Int32Array.from({ length: 50 }, (_, n) => from + n);
+    const zeros = (length) => ({ datatype: 'UINT32', shape: [length], data: new Uint32Array(length) });
+    const inputs = { IN: { datatype: 'INT32', shape: [50], data: values }, DELAY: zeros(50), WAIT: zeros(1) };
+    const heard = [];
+    for await (const answer of context.inferMany({ model: 'repeat', inputs }, { request })) {
+      if (answer.outputNames.includes('OUT')) heard.push(answer.output('OUT', 'INT32').data[0]);
+    }
+    return heard.join() === values.join();
+  };
+  const all = await Promise.all(Array.from({ length: 32 }, (_, n) => hear(1000 * n)));
   return { outputs: { OUT: texts(String(all.filter(Boolean).length)) } };`;
 
-/** The same of four longer ones, which it begins together and hears one after the other, the last one first. */
-const backwards = `${repeated}
-  const opened = [0, 1, 2, 3].map((n) => open(10000 * n, 5000));
-  const all = [];
-  for (const n of [3, 2, 1, 0]) all.push(await hear(opened[n], 10000 * n, 5000));
-  return { outputs: { OUT: texts(String(all.filter(Boolean).length)) } };`;
+/** Answers 5000 times with its text and a number, one request after the other. */
+const counting: Files = {
+  'counting/config.pbtxt': `backend: "javascript" ${instances(1)} model_transaction_policy { decoupled: true }
+    parameters { key: "concurrency" value { string_value: "1" } }
+    input { name: "IN" data_type: TYPE_STRING dims: -1 } output { name: "OUT" data_type: TYPE_STRING dims: -1 }`,
+  'counting/1/model.ts': `import { defineModel } from 'weir/backend';
+    export default defineModel({ *execute([request]) {
+      const [text] = request.input('IN', 'BYTES').strings();
+      for (let n = 0; n < 5000; n++) yield { outputs: { OUT: { datatype: 'BYTES', shape: [1], data: [text + n] } } };
+    } });`,
+};
+
+/** Begins four of these together and hears one after the other, the last one first. Says how many came whole and in order. */
+const backwards = `const names = ['a', 'b', 'c', 'd'];
+  const opened = names.map((name) => context.inferMany({ model: 'counting', inputs: { IN: texts(name) } }, { request }));
+  let whole = 0;
+  for (const stream of [3, 2, 1, 0]) {
+    let count = 0;
+    let inOrder = true;
+    for await (const answer of opened[stream]) {
+      const [text] = answer.output('OUT', 'BYTES').strings();
+      inOrder &&= text === names[stream] + count++;
+    }
+    if (inOrder && count === 5000) whole++;
+  }
+  return { outputs: { OUT: texts(String(whole)) } };`;
 
 const control = (kind: string, rest: string): string =>
   `control_input { name: "${kind}" control { kind: CONTROL_SEQUENCE_${kind} ${rest} } }`;
@@ -110,6 +126,7 @@ const files: Files = {
   'repeat/config.pbtxt': repeatConfig(),
   'repeat/1/': '',
   ...scripted('streams', streams),
+  ...counting,
   ...scripted('backwards', backwards),
   ...scripted(
     'parameters',
@@ -217,7 +234,7 @@ describe('models that call models', () => {
     await until(() => running('ten') + running('waits_for_ten') === 0);
   });
 
-  it('hear streams of a model with one instance in whatever order', async () => {
+  it('hear streams of a model that makes one at a time in whatever order', async () => {
     expect(await ask('backwards', 'x')).toEqual(['4']);
   });
 
