@@ -7,6 +7,11 @@ import { StartError } from '../server/start-error.ts';
 import type { ServerLog } from '../telemetry/log.ts';
 import type { Ending } from './leave-process.ts';
 
+interface Ended extends Ending {
+  /** Why it could not start, for the console, behind all that the log has to say. */
+  readonly reason?: string | undefined;
+}
+
 /** On the console even where the log does not reach it. */
 const printError = (message: string): void => {
   process.stderr.write(`error: ${message}\n`);
@@ -25,20 +30,21 @@ const stopSignal = (log: ServerLog): AbortSignal => {
   return stop.signal;
 };
 
-/** A port that cannot be had is a line of the log, as in Triton; models that do not load are not. */
-const reportStartError = ({ message, step }: StartError, settings: LogSettings, log: ServerLog): void => {
+/** A port that cannot be had is a line of the log, as in Triton; models that do not load are not. Returns what the console is to be told beside it. */
+const reportStartError = ({ message, step }: StartError, settings: LogSettings, log: ServerLog): string | undefined => {
   if (step === 'listen') log.error(message);
   const isOnConsole = step === 'listen' && settings.error && settings.file === '';
-  if (!isOnConsole) printError(message);
+  return isOnConsole ? undefined : message;
 };
 
-const start = async (settings: ServerSettings, log: ServerLog, signal: AbortSignal): Promise<RunningServer | Ending> => {
+const start = async (settings: ServerSettings, log: ServerLog, signal: AbortSignal): Promise<RunningServer | Ended> => {
   try {
     return await compose({ settings, log, signal });
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    if (!signal.aborted) reportStartError(error, settings.log, log);
-    return { status: signal.aborted ? 0 : 1, threadsEnded: error.threadsEnded };
+    const { threadsEnded } = error;
+    if (signal.aborted) return { status: 0, threadsEnded };
+    return { status: 1, threadsEnded, reason: reportStartError(error, settings.log, log) };
   }
 };
 
@@ -48,7 +54,7 @@ const stop = async (server: RunningServer, log: ServerLog): Promise<Ending> => {
   return { status: inTime ? 0 : 1, threadsEnded };
 };
 
-const serveUntil = async (signal: AbortSignal, settings: ServerSettings, log: ServerLog): Promise<Ending> => {
+const serveUntil = async (signal: AbortSignal, settings: ServerSettings, log: ServerLog): Promise<Ended> => {
   const started = await start(settings, log, signal);
   if ('status' in started) return started;
   if (!signal.aborted) await once(signal, 'abort');
@@ -66,7 +72,8 @@ export const serve = async (settings: ServerSettings, warnings: readonly string[
   }
   for (const warning of warnings) log.warning(warning);
   const signal = stopSignal(log);
-  const ending = await serveUntil(signal, settings, log);
+  const { reason, ...ending } = await serveUntil(signal, settings, log);
   await log.close();
+  if (reason !== undefined) printError(reason);
   return ending;
 };
