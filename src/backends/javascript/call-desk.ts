@@ -1,5 +1,5 @@
 import { Subject, takeUntil } from 'rxjs';
-import { AnswersAhead } from '../../streams/inference/answers-ahead.ts';
+import { AnswersAhead, refusedAhead } from '../../streams/inference/answers-ahead.ts';
 import { InferError, toInferError } from '../../streams/inference/error.ts';
 import type { ModelCalls } from '../../streams/inference/model-calls.ts';
 import type { Caller, InferRequest } from '../../streams/inference/request.ts';
@@ -101,7 +101,8 @@ export class CallDesk {
     }
     const { tensors, memory } = packTensors(response.outputs);
     if (open.ahead.isTooFar) {
-      this.#end(call, new InferError('RESOURCE_EXHAUSTED', `too many answers of model '${open.model}' wait to be read`));
+      const text = `more answers of model '${open.model}' than ${refusedAhead.answers}, or ${refusedAhead.bytes} bytes, wait to be read`;
+      this.#end(call, new InferError('RESOURCE_EXHAUSTED', text));
       return;
     }
     if (open.answers === 'many') open.ahead.give(memory.byteLength);

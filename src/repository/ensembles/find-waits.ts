@@ -15,7 +15,7 @@ const none: ReadonlySet<string> = new Set();
 export const findWaits = ({ steps, order, decoupledWithin }: FindWaitsConfig): readonly StepWaits[] => {
   /** By tensor: what the steps ask that it goes through. */
   const through = new Map<string, Set<string>>();
-  const waits = decoupledWithin.map((models): StepWaits => ({ models, behind: none }));
+  const waits: StepWaits[] = [];
   for (const index of order.toReversed()) {
     const step = steps[index];
     if (step === undefined) continue;

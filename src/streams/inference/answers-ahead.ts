@@ -7,6 +7,9 @@ import type { Demand } from '../flow/demand.ts';
 const mostAnswers = 16_384;
 const mostBytes = 64 * 2 ** 20;
 
+/** Twice as far as a model that can wait ever is. */
+export const refusedAhead = { answers: 2 * mostAnswers, bytes: 2 * mostBytes } as const;
+
 /** How far the model that a call asks is ahead of who reads its answers. */
 export class AnswersAhead implements Demand {
   onOpen: (() => void) | undefined;
@@ -17,9 +20,9 @@ export class AnswersAhead implements Demand {
     return this.#answers < mostAnswers && this.#bytes < mostBytes;
   }
 
-  /** Twice as far as one that can wait ever is. */
+  /** As far as `refusedAhead`. */
   get isTooFar(): boolean {
-    return this.#answers >= 2 * mostAnswers || this.#bytes >= 2 * mostBytes;
+    return this.#answers >= refusedAhead.answers || this.#bytes >= refusedAhead.bytes;
   }
 
   /** An answer of so many bytes goes to the caller. */

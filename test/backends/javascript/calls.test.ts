@@ -402,7 +402,9 @@ describe('inferMany', () => {
         try { for await (const answer of answers) count++; } catch (error) { return { parameters: { count }, error }; }`),
       { calls: callsTo({ many }) },
     );
-    expect(await runOf(instance, batchOf(1))).toEqual(["0 RESOURCE_EXHAUSTED: too many answers of model 'many' wait to be read"]);
+    expect(await runOf(instance, batchOf(1))).toEqual([
+      "0 RESOURCE_EXHAUSTED: more answers of model 'many' than 32768, or 134217728 bytes, wait to be read",
+    ]);
     expect(given).toBe(32_769);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Instance } from '../../../src/streams/inference/backend.ts';
 import { inferRequest } from '../../support/request-fixtures.ts';
 import { until } from '../../support/until.ts';
 import { floats, floatsOf, makeBatch, runOf, workbench } from './workbench.ts';
@@ -9,6 +10,14 @@ const batchOf = (...values: readonly number[]) => makeBatch(values.map((value) =
 
 const echo = 'requests.map((request) => ({ outputs: { OUT: request.input("IN") } }))';
 
+/** Runs a batch of these values; resolves when its model has said so. */
+const begin = async (instance: Instance, ...values: readonly number[]) => {
+  const batch = batchOf(...values);
+  const run = runOf(instance, batch);
+  await until(() => log.lines.length === 1);
+  return { batch, run };
+};
+
 describe('a caller that goes', () => {
   it('aborts the signal of its request, and no other', async () => {
     const { instance } = await openModel(`export default defineModel({ async execute(requests) {
@@ -17,9 +26,7 @@ describe('a caller that goes', () => {
       console.log(requests.map((request) => request.isCancelled + ' ' + request.signal.aborted).join(), requests[1].signal.reason.code);
       return ${echo};
     } });`);
-    const batch = batchOf(1, 2);
-    const run = runOf(instance, batch);
-    await until(() => log.lines.length === 1);
+    const { batch, run } = await begin(instance, 1, 2);
     batch.onCancelled?.(1);
     expect(await run).toEqual(['0 OUT [1,1]: 1', '1 OUT [1,1]: 2']);
     expect(log.lines).toEqual(['info m_0: begun', 'info m_0: false false,true true CANCELLED']);
@@ -32,9 +39,7 @@ describe('a caller that goes', () => {
       while (!requests[0].isCancelled);
       return ${echo};
     } });`);
-    const batch = batchOf(1);
-    const run = runOf(instance, batch);
-    await until(() => log.lines.length === 1);
+    const { batch, run } = await begin(instance, 1);
     batch.onCancelled?.(0);
     expect(await run).toEqual(['0 OUT [1,1]: 1']);
   });
@@ -49,9 +54,7 @@ describe('a caller that goes', () => {
       console.log([signal.aborted, other.signal.aborted].join());
       return ${echo};
     } });`);
-    const batch = batchOf(1, 2);
-    const run = runOf(instance, batch);
-    await until(() => log.lines.length === 1);
+    const { batch, run } = await begin(instance, 1, 2);
     batch.onCancelled?.(0);
     batch.onCancelled?.(1);
     expect(await run).toEqual(['0 OUT [1,1]: 1', '1 OUT [1,1]: 2']);
@@ -65,9 +68,7 @@ describe('a caller that goes', () => {
       console.log(requests[0].signal.aborted);
       return ${echo};
     } });`);
-    const batch = batchOf(1, 2);
-    const run = runOf(instance, batch);
-    await until(() => log.lines.length === 1);
+    const { batch, run } = await begin(instance, 1, 2);
     batch.onCancelled?.(0);
     batch.onCancelled?.(1);
     await run;
