@@ -1,4 +1,4 @@
-import { type Ask, int32, parameters, repeater, reporter, type Scenario } from '../scenario.ts';
+import { type Ask, int32, parameters, pythonModel, repeater, reporter, type Scenario, type ScenarioModel, signature } from '../scenario.ts';
 import { countedSignature, ensemble, repeatedRows, repeats, reportTensor, step, tensor } from './ensemble-models.ts';
 
 const ask = (
@@ -20,6 +20,15 @@ const ask = (
   stream: 's',
   ...more,
 });
+
+const ones = (name: string): ScenarioModel =>
+  pythonModel(name, 'ones', `${signature([tensor('COUNT')], [tensor('OUT')])}\nmodel_transaction_policy { decoupled: true }`);
+
+const onesThenOnes = (name: string, first: string, second: string): ScenarioModel =>
+  ensemble(name, `max_batch_size: 0\n${signature([tensor('COUNT')], [tensor('OUT')])}`, [
+    { model: first, inputs: { COUNT: 'COUNT' }, outputs: { OUT: 'middle' } },
+    { model: second, inputs: { COUNT: 'middle' }, outputs: { OUT: 'OUT' } },
+  ]);
 
 /** Ensembles with steps that answer many times. */
 export const decoupledEnsembles: readonly Scenario[] = [
@@ -75,6 +84,16 @@ export const decoupledEnsembles: readonly Scenario[] = [
       ]),
     ],
     asks: [ask('a', 'twice', 4)],
+  },
+  {
+    name: 'ensemble: two that ask two decoupled models in opposite order',
+    models: [
+      ones('crossed_1'),
+      ones('crossed_2'),
+      onesThenOnes('crossed_there', 'crossed_1', 'crossed_2'),
+      onesThenOnes('crossed_back', 'crossed_2', 'crossed_1'),
+    ],
+    asks: ['there', 'back'].map((way) => ({ ...ask(way, `crossed_${way}`, 1000, { stream: way }), inputs: { COUNT: int32([1], 1000) } })),
   },
   {
     name: 'ensemble: a decoupled one within another',
